@@ -1,0 +1,62 @@
+# Holdfast. `make run` serves the pocket model, `make test` runs every test;
+# both do all set-up first. `make help` lists the rest.
+
+ENGINE ?= prebuilt
+ARGS ?=
+JOBS ?= $(shell nproc)
+export LLAMA_DIR
+
+.DEFAULT_GOAL := help
+.PHONY: help run test build bench format lint asan tsan clean setup peer
+
+help:
+	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
+	@echo "make test                       build, then run every test"
+	@echo "make build                      leaves build/holdfast"
+	@echo "make bench                      compare with llama-server on this machine"
+	@echo "make format                     rewrite the sources with clang-format"
+	@echo "make lint                       clang-format and clang-tidy, as a check"
+	@echo "make asan | make tsan           the tests under sanitizers"
+	@echo "make clean                      remove build/ (the engine stays cached)"
+	@echo
+	@echo "ENGINE=prebuilt|source|cuda|vulkan   where llama.cpp comes from (now: $(ENGINE))"
+	@echo "LLAMA_DIR=DIR GGML_CUDA=ON ...       build your own checkout with these flags"
+
+# $(call configure,PRESET) leaves a configured build folder of that preset.
+define configure
+	@scripts/build.sh "$(ENGINE)" "$(1)" "$(2)" "$(JOBS)"
+endef
+
+build:
+	@scripts/setup.sh build
+	$(call configure,release,holdfast)
+
+run: build
+	@build/holdfast serve $(ARGS)
+
+test:
+	@scripts/setup.sh build test
+	$(call configure,release,all)
+	@scripts/test.sh build
+
+bench:
+	@scripts/setup.sh build test
+	@scripts/bench.sh
+
+asan tsan:
+	@scripts/setup.sh build test
+	$(call configure,$@,all)
+	@scripts/test.sh build/$@
+
+format:
+	@scripts/setup.sh lint
+	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+lint:
+	@scripts/setup.sh build test lint
+	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
+	$(call configure,release,all)
+	@git ls-files 'src/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet
+
+clean:
+	@rm -rf build

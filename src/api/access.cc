@@ -1,0 +1,73 @@
+#include "api/access.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+
+namespace holdfast {
+
+namespace {
+
+std::string_view key_of(const HttpRequest& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view authorization = request.header("Authorization");
+  if (authorization.size() > kBearer.size() &&
+      std::ranges::equal(authorization.substr(0, kBearer.size()), kBearer,
+                         [](char a, char b) { return std::tolower(a) == std::tolower(b); })) {
+    return authorization.substr(kBearer.size());
+  }
+  return request.header("x-api-key");
+}
+
+}  // namespace
+
+ApiKeys::Digest ApiKeys::digest_of(std::string_view key) {
+  Digest digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), digest.data());
+  return digest;
+}
+
+ApiKeys::ApiKeys(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) digests_.push_back(digest_of(key));
+}
+
+bool ApiKeys::admit(const HttpRequest& request) const {
+  if (!required()) return true;
+  const Digest given = digest_of(key_of(request));
+  int matches = 0;
+  for (const Digest& known : digests_) {
+    matches += CRYPTO_memcmp(given.data(), known.data(), known.size()) == 0 ? 1 : 0;
+  }
+  return matches > 0;
+}
+
+std::string ApiKeys::client_of(const HttpRequest& request) {
+  const std::string_view key = key_of(request);
+  if (key.empty()) return request.peer.substr(0, request.peer.rfind(':'));
+  const Digest digest = digest_of(key);
+  return {digest.begin(), digest.begin() + 8};
+}
+
+std::vector<std::pair<std::string, std::string>> CorsRules::headers_for(
+    const HttpRequest& request) const {
+  const std::string origin(request.header("Origin"));
+  if (origin.empty()) return {};
+  const auto allowed = [&](const std::string& rule) { return rule == "*" || rule == origin; };
+  if (std::ranges::none_of(origins_, allowed)) return {};
+  return {{"Access-Control-Allow-Origin", origin}, {"Vary", "Origin"}};
+}
+
+HttpResponse CorsRules::preflight(const HttpRequest& request) const {
+  HttpResponse response{.status = 204, .headers = headers_for(request)};
+  if (response.headers.empty()) return response;
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
+  const std::string_view asked = request.header("Access-Control-Request-Headers");
+  response.headers.emplace_back(
+      "Access-Control-Allow-Headers",
+      asked.empty() ? "Authorization, Content-Type, X-Api-Key" : std::string(asked));
+  response.headers.emplace_back("Access-Control-Max-Age", "86400");
+  return response;
+}
+
+}  // namespace holdfast

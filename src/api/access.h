@@ -1,0 +1,47 @@
+// Who may ask, and from which pages: API keys and CORS.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/http_server.h"
+
+namespace holdfast {
+
+// Compares keys in constant time: neither how much of a key was right nor which
+// key was near can be learnt from how long the answer takes.
+class ApiKeys {
+ public:
+  explicit ApiKeys(const std::vector<std::string>& keys);
+
+  [[nodiscard]] bool required() const { return !digests_.empty(); }
+  // Looks at `Authorization: Bearer KEY` and `x-api-key: KEY`.
+  [[nodiscard]] bool admit(const HttpRequest& request) const;
+  // A name for the asker that reveals no key: from its key, else its address.
+  [[nodiscard]] static std::string client_of(const HttpRequest& request);
+
+ private:
+  using Digest = std::array<unsigned char, 32>;
+  [[nodiscard]] static Digest digest_of(std::string_view key);
+
+  std::vector<Digest> digests_;
+};
+
+class CorsRules {
+ public:
+  // Origins such as "https://example.com", or "*" for all.
+  explicit CorsRules(std::vector<std::string> origins) : origins_(std::move(origins)) {}
+
+  // The headers that an answer to this request carries; none without an Origin.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers_for(
+      const HttpRequest& request) const;
+  [[nodiscard]] HttpResponse preflight(const HttpRequest& request) const;
+
+ private:
+  std::vector<std::string> origins_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,171 @@
+#include "api/api_server.h"
+
+#include <functional>
+#include <map>
+#include <variant>
+
+#include "api/completions.h"
+#include "api/info.h"
+#include "api/openai_response.h"
+#include "api/worker.h"
+
+namespace holdfast {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// Adds the same headers to whatever a handler answers.
+class ResponderWithHeaders final : public HttpResponder {
+ public:
+  ResponderWithHeaders(HttpResponder& inner, Headers headers)
+      : inner_(inner), headers_(std::move(headers)) {}
+
+  asio::awaitable<void> send(HttpResponse response) override {
+    return inner_.send(with_headers(std::move(response)));
+  }
+  asio::awaitable<void> begin_stream(HttpResponse response) override {
+    return inner_.begin_stream(with_headers(std::move(response)));
+  }
+  asio::awaitable<void> write(std::string_view piece) override { return inner_.write(piece); }
+  asio::awaitable<void> end_stream() override { return inner_.end_stream(); }
+  [[nodiscard]] bool gone() const override { return inner_.gone(); }
+  void on_gone(std::function<void()> callback) override { inner_.on_gone(std::move(callback)); }
+
+ private:
+  [[nodiscard]] HttpResponse with_headers(HttpResponse response) const {
+    response.headers.insert(response.headers.end(), headers_.begin(), headers_.end());
+    return response;
+  }
+
+  HttpResponder& inner_;
+  Headers headers_;
+};
+
+// --- the table of routes -----------------------------------------------------
+
+using Completion = asio::awaitable<void> (*)(CompletionContext, const HttpRequest&, HttpResponder&);
+using Reader = HttpResponse (*)(const Backend&);
+using Transformer = HttpResponse (*)(const Backend&, const HttpRequest&);
+
+struct Route {
+  const char* method;
+  std::variant<Completion, Reader, Transformer> handler;
+};
+
+// Paths without their optional "/v1".
+const std::map<std::string_view, Route> kRoutes = {
+    {"/chat/completions", {"POST", &answer_chat}},
+    {"/completions", {"POST", &answer_text}},
+    {"/completion", {"POST", &answer_text}},
+    {"/models", {"GET", &list_models}},
+    {"/props", {"GET", &show_props}},
+    {"/slots", {"GET", &list_slots}},
+    {"/tokenize", {"POST", &tokenize}},
+    {"/detokenize", {"POST", &detokenize}},
+    {"/apply-template", {"POST", &apply_template}},
+};
+
+std::string_view without_version(std::string_view path) {
+  return path.starts_with("/v1/") ? path.substr(3) : path;
+}
+
+HttpResponse not_found(const HttpRequest& request) {
+  return error_response({ErrorCode::kNotFound,
+                         "There is no " + request.path + " here. The API lives under /v1:"
+                         " chat/completions, completions, models.",
+                         ""});
+}
+
+HttpResponse wrong_method(const Route& route, const HttpRequest& request) {
+  HttpResponse response{.status = 405};
+  response.headers.emplace_back("Allow", route.method);
+  response.body = http_error_json(405, request.path + " takes " + route.method + ", not " +
+                                           request.method + ".");
+  return response;
+}
+
+bool method_fits(const Route& route, const HttpRequest& request) {
+  return request.method == route.method ||
+         (request.method == "HEAD" && std::string_view(route.method) == "GET");
+}
+
+Error wrong_key() {
+  return {ErrorCode::kUnauthorized,
+          "The API key is missing or wrong. Send it as 'Authorization: Bearer KEY'.", ""};
+}
+
+}  // namespace
+
+ApiServer::ApiServer(const ApiOptions& options)
+    : keys_(options.api_keys), cors_(options.cors_origins) {}
+
+ApiServer::~ApiServer() { stop(); }
+
+Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
+  std::unique_ptr<ApiServer> server(new ApiServer(options));
+  options.http.error_page = [](int status, std::string_view message) {
+    return HttpResponse{.status = status, .body = http_error_json(status, message)};
+  };
+  auto http = HttpServer::listen(
+      std::move(options.http),
+      [self = server.get()](const HttpRequest& request, HttpResponder& responder) {
+        return self->handle(request, responder);
+      });
+  if (!http) return http.error();
+  server->http_ = std::move(*http);
+  return server;
+}
+
+void ApiServer::stop() {
+  if (http_ != nullptr) http_->stop();
+  worker_.join();
+}
+
+asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponder& responder) {
+  if (request.method == "OPTIONS") {
+    HttpResponse allowed = cors_.preflight(request);
+    co_await responder.send(std::move(allowed));
+    co_return;
+  }
+  ResponderWithHeaders with_cors(responder, cors_.headers_for(request));
+  if (auto immediate = answer_at_once(request)) {
+    co_await with_cors.send(std::move(*immediate));
+  } else {
+    co_await answer_with_model(request, with_cors);
+  }
+}
+
+std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request) const {
+  const std::string_view path = without_version(request.path);
+  if (path == "/health") return health(backend_);
+  if (path == "/" && request.method != "POST") return welcome_page(backend_);
+  if (!keys_.admit(request)) return error_response(wrong_key());
+  const auto found = kRoutes.find(path);
+  if (found == kRoutes.end()) return not_found(request);
+  if (!method_fits(found->second, request)) return wrong_method(found->second, request);
+  const auto backend = backend_.get();
+  if (backend == nullptr) return health(backend_);
+  if (const auto* reader = std::get_if<Reader>(&found->second.handler)) return (*reader)(*backend);
+  return std::nullopt;
+}
+
+asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
+                                                   HttpResponder& responder) {
+  const Route& route = kRoutes.at(without_version(request.path));
+  const auto backend = backend_.get();
+  if (const auto* completion = std::get_if<Completion>(&route.handler)) {
+    CompletionContext context{backend, http_->executor(), worker_.get_executor(),
+                              ApiKeys::client_of(request)};
+    co_await (*completion)(std::move(context), request, responder);
+    co_return;
+  }
+  const auto transform = std::get<Transformer>(route.handler);
+  const auto work = [&] { return transform(*backend, request); };
+  HttpResponse response = co_await on_worker(worker_.get_executor(), work);
+  co_await responder.send(std::move(response));
+}
+
+}  // namespace holdfast

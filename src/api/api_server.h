@@ -1,0 +1,57 @@
+// ApiServer: routes, keys and CORS in front of the handlers.
+//
+// It serves from the moment it listens: while the model loads every endpoint
+// but /health and / answers 503 with how far it has come.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/access.h"
+#include "api/backend.h"
+#include "api/http_server.h"
+
+namespace holdfast {
+
+struct ApiOptions {
+  HttpServerOptions http;
+  std::vector<std::string> api_keys;
+  std::vector<std::string> cors_origins = {"*"};
+};
+
+class ApiServer {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<ApiServer>> listen(ApiOptions options);
+  ~ApiServer();
+
+  void start() { http_->start(); }
+  // No new connections; what is being answered goes on.
+  void drain() { http_->drain(); }
+  void stop();
+
+  // Where the model appears once it is loaded.
+  [[nodiscard]] BackendSlot& backend() { return backend_; }
+  [[nodiscard]] std::uint16_t port() const { return http_->port(); }
+  [[nodiscard]] std::size_t connection_count() const { return http_->connection_count(); }
+
+ private:
+  explicit ApiServer(const ApiOptions& options);
+
+  boost::asio::awaitable<void> handle(const HttpRequest& request, HttpResponder& responder);
+  // The answer to all that needs no work; nullopt when the model must be asked.
+  [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request) const;
+  boost::asio::awaitable<void> answer_with_model(const HttpRequest& request,
+                                                 HttpResponder& responder);
+
+  ApiKeys keys_;
+  CorsRules cors_;
+  BackendSlot backend_;
+  // Templates and tokens; one thread, so that preparing never starves the engine.
+  boost::asio::thread_pool worker_{1};
+  std::unique_ptr<HttpServer> http_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,55 @@
+// Backend: what the API needs of a loaded model.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api/openai_request.h"
+#include "base/thread_annotations.h"
+#include "engine/text.h"
+#include "serve/scheduler.h"
+#include "state/parts.h"
+
+namespace holdfast {
+
+struct Backend {
+  std::shared_ptr<const TextModel> text;
+  Scheduler* scheduler = nullptr;
+  StateShape shape;
+  int slots = 0;
+  TokenPos context_tokens = 0;
+  std::string model_name;             // what responses call it
+  std::vector<std::string> aliases;   // further names
+  std::string build;                  // "holdfast 0.1.0"
+  std::int64_t loaded_at = 0;         // Unix time
+  ChatDefaults defaults;
+  std::optional<bool> enable_thinking;  // where a request is silent
+};
+
+// Where the one backend comes from: absent while the model loads.
+// Any thread.
+class BackendSlot {
+ public:
+  [[nodiscard]] std::shared_ptr<const Backend> get() const {
+    const std::lock_guard lock(mutex_);
+    return backend_;
+  }
+  void set(std::shared_ptr<const Backend> backend) {
+    const std::lock_guard lock(mutex_);
+    backend_ = std::move(backend);
+  }
+  // Share of the model read so far, 0..1.
+  void set_progress(float share) { progress_.store(share); }
+  [[nodiscard]] float progress() const { return progress_.load(); }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Backend> backend_ GUARDED_BY(mutex_);
+  std::atomic<float> progress_{0.0F};
+};
+
+}  // namespace holdfast

@@ -1,0 +1,48 @@
+#include "api/choice_reader.h"
+
+#include "base/check.h"
+
+namespace holdfast {
+
+ChoiceReader::ChoiceReader(const TextModel& text, const ReplyFormat* format, bool logprobs)
+    : text_(text),
+      parser_(format != nullptr ? text.make_parser(*format) : nullptr),
+      wants_logprobs_(logprobs) {}
+
+void ChoiceReader::note_logprobs(const std::vector<TokenReport>& tokens) {
+  if (!wants_logprobs_) return;
+  for (const TokenReport& token : tokens) {
+    logprobs_.push_back(
+        logprobs_of(token, [this](Token id) { return text_.piece(id, true); }));
+  }
+}
+
+std::vector<ReplyDelta> ChoiceReader::on_text(const TextDelta& delta) {
+  note_logprobs(delta.tokens);
+  if (parser_ != nullptr) return parser_->feed(delta.text);
+  plain_.content += delta.text;
+  ReplyDelta passed_on;
+  passed_on.content = delta.text;
+  return {passed_on};
+}
+
+std::vector<ReplyDelta> ChoiceReader::on_finished(const Finished& finished) {
+  finished_ = finished;
+  return parser_ != nullptr ? parser_->finish() : std::vector<ReplyDelta>{};
+}
+
+const Reply& ChoiceReader::reply() const { return parser_ != nullptr ? parser_->reply() : plain_; }
+
+std::string_view ChoiceReader::finish_reason() const {
+  CHECK(finished_.has_value());
+  return finish_reason_name(finished_->reason, !reply().tool_calls.empty());
+}
+
+std::vector<TokenLogprobs> ChoiceReader::take_new_logprobs() {
+  std::vector<TokenLogprobs> fresh(
+      logprobs_.begin() + static_cast<std::ptrdiff_t>(logprobs_sent_), logprobs_.end());
+  logprobs_sent_ = logprobs_.size();
+  return fresh;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,133 @@
+#include "api/generation.h"
+
+#include <random>
+
+namespace holdfast {
+
+namespace {
+
+// How long a stream stays silent before it shows that it is alive.
+constexpr std::chrono::seconds kKeepAliveEvery{10};
+
+GenerateRequest make_request(const CompletionOptions& options, Tokens prompt) {
+  GenerateRequest request;
+  request.prompt = std::move(prompt);
+  request.max_tokens = options.max_tokens;
+  request.stops = options.stops;
+  request.ignore_eos = options.ignore_eos();
+  request.want_tokens = options.logprobs();
+  request.want_progress = options.return_progress;
+  request.reuse = options.reuse;
+  if (options.id_slot) request.slot = SlotId{*options.id_slot};
+  request.timeout = options.timeout;
+  return request;
+}
+
+// The n choices of one prompt differ in their random numbers only.
+SamplingParams params_for_choice(const SamplingParams& params, int choice) {
+  SamplingParams own = params;
+  if (own.seed) own.seed = *own.seed + static_cast<std::uint32_t>(choice);
+  return own;
+}
+
+Result<void> add_choices(const Backend& backend, const CompletionOptions& options,
+                         const GenerateRequest& model_request, const std::string& echo,
+                         Prepared& prepared) {
+  for (int i = 0; i < options.n; ++i) {
+    PreparedChoice choice;
+    choice.request = make_request(options, model_request.prompt);
+    choice.request.stops = model_request.stops;
+    choice.request.spans = model_request.spans;
+    choice.echo = echo;
+    auto sampler = backend.text->make_sampler(params_for_choice(options.sampling, i),
+                                              prepared.format.get());
+    if (!sampler) return sampler.error();
+    choice.request.sampler = std::move(*sampler);
+    prepared.choices.push_back(std::move(choice));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string new_id(const std::string& prefix) {
+  static constexpr std::string_view kAlphabet =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  std::uniform_int_distribution<std::size_t> index(0, kAlphabet.size() - 1);
+  std::string id = prefix;
+  for (int i = 0; i < 24; ++i) id += kAlphabet[index(random)];
+  return id;
+}
+
+Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request) {
+  ChatInput input = request.input;
+  if (!input.enable_thinking) input.enable_thinking = backend.enable_thinking;
+  auto chat = backend.text->render(input);
+  if (!chat) return chat.error();
+  Prepared prepared;
+  prepared.format = chat->format;
+  GenerateRequest first =
+      make_request(request.options, backend.text->tokenize(chat->prompt, true, true));
+  first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
+  first.spans = backend.text->message_spans(*chat, first.prompt);
+  if (auto added = add_choices(backend, request.options, first, "", prepared); !added) {
+    return added.error();
+  }
+  return prepared;
+}
+
+Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request) {
+  Prepared prepared;
+  for (const Prompt& prompt : request.prompts) {
+    const auto* text = std::get_if<std::string>(&prompt);
+    Tokens tokens = text != nullptr ? backend.text->tokenize(*text, true, true)
+                                    : std::get<Tokens>(prompt);
+    std::string echo;
+    if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);
+    const GenerateRequest first = make_request(request.options, std::move(tokens));
+    if (auto added = add_choices(backend, request.options, first, echo, prepared); !added) {
+      return added.error();
+    }
+  }
+  return prepared;
+}
+
+Generations::Generations(const Backend& backend, boost::asio::any_io_executor executor)
+    : backend_(backend), mailbox_(std::make_shared<Mailbox>(std::move(executor))) {}
+
+Generations::~Generations() {
+  if (!done()) cancel();
+}
+
+Result<void> Generations::submit(Prepared prepared, const std::string& client) {
+  for (std::size_t i = 0; i < prepared.choices.size(); ++i) {
+    GenerateRequest& request = prepared.choices[i].request;
+    request.id = new_id("gen-");
+    request.client = client;
+    request.sink = mailbox_->sink_for(i);
+    ids_.push_back(request.id);
+    if (auto taken = backend_.scheduler->submit(std::move(request)); !taken) {
+      cancel();
+      return taken.error();
+    }
+    ++running_;
+  }
+  return {};
+}
+
+void Generations::cancel() {
+  for (const std::string& id : ids_) backend_.scheduler->cancel(id);
+}
+
+boost::asio::awaitable<std::vector<Mailbox::Letter>> Generations::take() {
+  auto letters = co_await mailbox_->take(kKeepAliveEvery);
+  for (const auto& letter : letters) {
+    const bool end = std::holds_alternative<Finished>(letter.event) ||
+                     std::holds_alternative<Failed>(letter.event);
+    if (end) --running_;
+  }
+  co_return letters;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+// From a decoded request to running generations.
+//
+// prepare_*() does the slow, pure part (template, tokens, grammar) and may run
+// on any thread; Generations submits the result and reads what comes back.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/backend.h"
+#include "api/http_server.h"
+#include "api/mailbox.h"
+#include "api/openai_request.h"
+
+namespace holdfast {
+
+// One generation to run, and how its reply is to be read.
+struct PreparedChoice {
+  GenerateRequest request;
+  std::string echo;                     // text to put before the reply (completions)
+};
+
+struct Prepared {
+  std::vector<PreparedChoice> choices;
+  std::shared_ptr<const ReplyFormat> format;  // null for plain completions
+};
+
+[[nodiscard]] Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request);
+[[nodiscard]] Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request);
+
+// The running generations of one HTTP request. What is still running when this
+// is destroyed, or when the client goes, is cancelled.
+class Generations {
+ public:
+  Generations(const Backend& backend, boost::asio::any_io_executor executor);
+  ~Generations();
+  Generations(const Generations&) = delete;
+  Generations& operator=(const Generations&) = delete;
+
+  // All or none: on an Error nothing runs. `client` is for fairness.
+  [[nodiscard]] Result<void> submit(Prepared prepared, const std::string& client);
+  void cancel();
+
+  [[nodiscard]] bool done() const { return running_ == 0; }
+  // The next letters; counts the ends among them.
+  [[nodiscard]] boost::asio::awaitable<std::vector<Mailbox::Letter>> take();
+
+ private:
+  const Backend& backend_;
+  std::shared_ptr<Mailbox> mailbox_;
+  std::vector<std::string> ids_;
+  std::size_t running_ = 0;
+};
+
+// A random name such as "chatcmpl-Xa3..." for a response or a request.
+[[nodiscard]] std::string new_id(const std::string& prefix);
+
+}  // namespace holdfast

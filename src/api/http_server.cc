@@ -1,0 +1,281 @@
+#include "api/http_server.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+
+#include "api/http_connection.h"
+#include "api/http_exchange.h"
+#include "api/http_transport.h"
+#include "base/check.h"
+#include "env/log.h"
+
+namespace holdfast {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+// Timeouts are given in seconds; this is how exactly they are kept.
+constexpr milliseconds kSweepPeriod{100};
+// Out of descriptors, accepting again at once would fail again at once.
+constexpr milliseconds kAcceptPause{100};
+// Clients being told 503 at the same time; beyond that they are closed untold,
+// for they too hold a descriptor each.
+constexpr std::size_t kRefusalsMax = 64;
+// Handlers get this long to end by themselves after stop().
+constexpr seconds kStopPatience{5};
+// A client that vanished without a word while it waits is noticed within
+// kKeepAliveIdle + kKeepAliveProbes * kKeepAliveInterval.
+constexpr int kKeepAliveIdleSeconds = 30;
+constexpr int kKeepAliveIntervalSeconds = 10;
+constexpr int kKeepAliveProbes = 3;
+
+Error io_error(const std::string& what, const error_code& error) {
+  return Error{ErrorCode::kIo, what + ": " + error.message(), {}};
+}
+
+// One connection is one descriptor, and the usual soft limit is 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void set_option(tcp::socket& socket, int level, int name, int value) {
+  ::setsockopt(socket.native_handle(), level, name, &value, sizeof(value));
+}
+
+void configure_socket(tcp::socket& socket, milliseconds write_timeout) {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+  // L5 for bytes that the kernel has taken over but the client has not.
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(write_timeout.count()));
+}
+
+Result<void> load_tls(asio::ssl::context& context, const TlsFiles& files) {
+  SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+  SSL_CTX_set_mode(context.native_handle(), SSL_MODE_RELEASE_BUFFERS);  // while idle
+  error_code error;
+  context.use_certificate_chain_file(files.certificate_chain, error);
+  if (error) return io_error("TLS certificate " + files.certificate_chain, error);
+  context.use_private_key_file(files.private_key, asio::ssl::context::pem, error);
+  if (error) return io_error("TLS private key " + files.private_key, error);
+  return {};
+}
+
+class BeastHttpServer final : public HttpServer {
+ public:
+  BeastHttpServer(HttpServerOptions options, HttpHandler handler)
+      : service_{std::move(options), std::move(handler)} {}
+  ~BeastHttpServer() override { stop(); }
+
+  Result<void> open();
+
+  std::uint16_t port() const override { return port_; }
+  asio::any_io_executor executor() override { return io_.get_executor(); }
+  void start() override;
+  void drain() override;
+  void stop() override;
+  std::size_t connection_count() const override { return connection_count_; }
+
+ private:
+  using ConnectionPtr = std::shared_ptr<HttpConnection>;
+
+  Result<void> bind(const tcp::endpoint& endpoint);
+  asio::awaitable<void> accept_all();
+  void admit(tcp::socket socket);
+  void serve(const ConnectionPtr& connection);
+  void refuse(const ConnectionPtr& connection);
+  void forget(const ConnectionPtr& connection);
+  std::unique_ptr<HttpTransport> transport_for(tcp::socket socket);
+  asio::awaitable<void> sweep();
+  void drain_here();
+  void stop_here();
+
+  HttpService service_;
+  std::optional<asio::ssl::context> tls_;
+  asio::io_context io_{1};
+  tcp::acceptor acceptor_{io_};
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+  std::once_flag stop_once_;
+  std::atomic<std::size_t> connection_count_ = 0;  // written by the I/O thread
+
+  // From here on: the I/O thread only.
+  std::unordered_set<ConnectionPtr> connections_;  // refused ones too
+  std::size_t refusal_count_ = 0;
+  asio::steady_timer sweep_timer_{io_};
+  std::optional<steady_clock::time_point> patience_ends_;  // set by stop()
+};
+
+// -------------------------------------------------------------- listening
+
+Result<void> BeastHttpServer::open() {
+  const HttpServerOptions& options = service_.options;
+  const std::string where = options.host + ":" + std::to_string(options.port);
+  if (options.tls) {
+    tls_.emplace(asio::ssl::context::tls_server);
+    if (auto loaded = load_tls(*tls_, *options.tls); !loaded) return loaded.error();
+  }
+  error_code error;
+  const auto found = tcp::resolver(io_).resolve(options.host, std::to_string(options.port),
+                                                tcp::resolver::passive, error);
+  if (error) return io_error("cannot resolve " + where, error);
+  if (auto bound = bind(found.begin()->endpoint()); !bound) {
+    return Error{ErrorCode::kIo, "cannot listen on " + where + ": " + bound.error().message, {}};
+  }
+  raise_descriptor_limit();
+  return {};
+}
+
+Result<void> BeastHttpServer::bind(const tcp::endpoint& endpoint) {
+  try {
+    acceptor_.open(endpoint.protocol());
+    acceptor_.set_option(tcp::acceptor::reuse_address(true));
+    if (endpoint.address().is_v6()) acceptor_.set_option(asio::ip::v6_only(false));
+    acceptor_.bind(endpoint);
+    acceptor_.listen(tcp::acceptor::max_listen_connections);
+    port_ = acceptor_.local_endpoint().port();
+    return {};
+  } catch (const boost::system::system_error& failure) {
+    return Error{ErrorCode::kIo, failure.code().message(), {}};
+  }
+}
+
+asio::awaitable<void> BeastHttpServer::accept_all() {
+  asio::steady_timer pause(io_);
+  for (;;) {
+    error_code error;
+    auto socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+    if (!acceptor_.is_open()) co_return;  // even if one more came in just before
+    if (!error) {
+      admit(std::move(socket));
+    } else if (error != asio::error::connection_aborted) {
+      Log::warn("cannot accept a connection", {{"error", error.message()}});
+      pause.expires_after(kAcceptPause);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+  }
+}
+
+// ------------------------------------------------------------ connections
+
+void BeastHttpServer::admit(tcp::socket socket) {
+  const bool full = connection_count_ >= service_.options.connections_max;
+  if (full && refusal_count_ >= kRefusalsMax) return;
+  configure_socket(socket, service_.options.write_timeout);
+  const auto connection =
+      std::make_shared<HttpConnection>(transport_for(std::move(socket)), service_);
+  connections_.insert(connection);
+  full ? refuse(connection) : serve(connection);
+}
+
+std::unique_ptr<HttpTransport> BeastHttpServer::transport_for(tcp::socket socket) {
+  return tls_ ? tls_transport(std::move(socket), *tls_) : plain_transport(std::move(socket));
+}
+
+void BeastHttpServer::serve(const ConnectionPtr& connection) {
+  ++connection_count_;
+  asio::co_spawn(io_, connection->run(), [this, connection](std::exception_ptr) {
+    --connection_count_;
+    forget(connection);
+  });
+}
+
+void BeastHttpServer::refuse(const ConnectionPtr& connection) {
+  ++refusal_count_;
+  asio::co_spawn(io_, connection->refuse(), [this, connection](std::exception_ptr) {
+    --refusal_count_;
+    forget(connection);
+  });
+}
+
+void BeastHttpServer::forget(const ConnectionPtr& connection) {
+  connections_.erase(connection);
+  if (patience_ends_ && connections_.empty()) sweep_timer_.cancel();
+}
+
+asio::awaitable<void> BeastHttpServer::sweep() {
+  while (!patience_ends_ || !connections_.empty()) {
+    error_code ignored;
+    sweep_timer_.expires_after(kSweepPeriod);
+    co_await sweep_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    const auto now = steady_clock::now();
+    for (const auto& connection : connections_) connection->expire(now);
+    if (!patience_ends_ || now < *patience_ends_) continue;
+    for (const auto& connection : connections_) connection->cancel_handler();
+  }
+}
+
+// --------------------------------------------------------------- lifetime
+
+void BeastHttpServer::start() {
+  CHECK(!thread_.joinable());
+  asio::co_spawn(io_, accept_all(), asio::detached);
+  asio::co_spawn(io_, sweep(), asio::detached);
+  thread_ = std::thread([this] { io_.run(); });
+}
+
+void BeastHttpServer::drain() {
+  asio::post(io_, [this] { drain_here(); });
+}
+
+void BeastHttpServer::drain_here() {
+  service_.draining = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  for (const auto& connection : connections_) connection->drain();
+}
+
+void BeastHttpServer::stop() {
+  CHECK(std::this_thread::get_id() != thread_.get_id());
+  std::call_once(stop_once_, [this] {
+    if (!thread_.joinable()) return;
+    asio::post(io_, [this] { stop_here(); });
+    thread_.join();
+  });
+}
+
+void BeastHttpServer::stop_here() {
+  drain_here();
+  patience_ends_ = steady_clock::now() + kStopPatience;
+  const auto snapshot = connections_;  // on_gone callbacks are foreign code
+  for (const auto& connection : snapshot) connection->close();
+  sweep_timer_.cancel();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(HttpServerOptions options,
+                                                       HttpHandler handler) {
+  CHECK(handler != nullptr);
+  auto server = std::make_unique<BeastHttpServer>(std::move(options), std::move(handler));
+  if (auto opened = server->open(); !opened) return opened.error();
+  return std::unique_ptr<HttpServer>(std::move(server));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,154 @@
+#include "api/http_transport.h"
+
+#include <poll.h>
+
+#include <array>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+auto report_to(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
+
+class PlainTransport final : public HttpTransport {
+ public:
+  explicit PlainTransport(tcp::socket socket) : socket_(std::move(socket)) {}
+
+  asio::awaitable<bool> handshake() override { co_return true; }
+
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer into) override {
+    error_code error;
+    const std::size_t bytes = co_await socket_.async_read_some(into, report_to(error));
+    co_return error ? 0 : bytes;
+  }
+
+  asio::awaitable<std::size_t> write_some(asio::const_buffer from) override {
+    error_code error;
+    const std::size_t bytes = co_await socket_.async_write_some(from, report_to(error));
+    co_return error ? 0 : bytes;
+  }
+
+ private:
+  tcp::socket& socket() override { return socket_; }
+  asio::awaitable<void> say_goodbye() override { co_return; }
+
+  tcp::socket socket_;
+};
+
+class TlsTransport final : public HttpTransport {
+ public:
+  TlsTransport(tcp::socket socket, asio::ssl::context& context)
+      : stream_(std::move(socket), context) {}
+
+  asio::awaitable<bool> handshake() override {
+    error_code error;
+    co_await stream_.async_handshake(asio::ssl::stream_base::server, report_to(error));
+    shaken_ = !error;
+    co_return shaken_;
+  }
+
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer into) override {
+    error_code error;
+    const std::size_t bytes = co_await stream_.async_read_some(into, report_to(error));
+    co_return error ? 0 : bytes;
+  }
+
+  asio::awaitable<std::size_t> write_some(asio::const_buffer from) override {
+    error_code error;
+    const std::size_t bytes = co_await stream_.async_write_some(from, report_to(error));
+    co_return error ? 0 : bytes;
+  }
+
+ private:
+  tcp::socket& socket() override { return stream_.next_layer(); }
+
+  asio::awaitable<void> say_goodbye() override {
+    if (!shaken_) co_return;
+    error_code ignored;
+    co_await stream_.async_shutdown(report_to(ignored));
+  }
+
+  asio::ssl::stream<tcp::socket> stream_;
+  bool shaken_ = false;
+};
+
+}  // namespace
+
+asio::awaitable<void> HttpTransport::close_lingering(std::size_t bytes_max, Duration patience) {
+  set_deadline(patience);
+  if (is_open()) co_await say_goodbye();
+  error_code error;
+  if (is_open()) socket().shutdown(tcp::socket::shutdown_send, error);
+  if (is_open() && !error) co_await drop_incoming(bytes_max);
+  close();
+}
+
+asio::awaitable<void> HttpTransport::drop_incoming(std::size_t bytes_max) {
+  std::array<char, 16 * 1024> dropped;
+  error_code error;
+  for (std::size_t count = 0; !error && !expired_ && count < bytes_max;) {
+    count += co_await socket().async_read_some(asio::buffer(dropped), report_to(error));
+  }
+}
+
+void HttpTransport::close() {
+  clear_deadline();
+  error_code ignored;
+  socket().close(ignored);
+}
+
+void HttpTransport::abort() {
+  error_code ignored;
+  socket().set_option(asio::socket_base::linger(true, 0), ignored);
+  close();
+}
+
+void HttpTransport::set_deadline(Duration from_now) {
+  deadline_ = std::chrono::steady_clock::now() + from_now;
+  expired_ = false;
+}
+
+void HttpTransport::expire(TimePoint now) {
+  if (now < deadline_) return;
+  expired_ = true;
+  error_code ignored;
+  socket().cancel(ignored);
+}
+
+asio::awaitable<bool> HttpTransport::wait_readable() {
+  error_code error;
+  co_await socket().async_wait(tcp::socket::wait_read, report_to(error));
+  co_return !error;
+}
+
+bool HttpTransport::peer_has_left() {
+  if (!is_open()) return true;
+  pollfd state{socket().native_handle(), POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) > 0;  // POLLERR and POLLHUP come unasked
+}
+
+std::string HttpTransport::peer_name() {
+  error_code error;
+  const tcp::endpoint peer = socket().remote_endpoint(error);
+  if (error) return {};
+  const std::string address = peer.address().to_string();
+  const std::string host = peer.address().is_v6() ? "[" + address + "]" : address;
+  return host + ":" + std::to_string(peer.port());
+}
+
+std::unique_ptr<HttpTransport> plain_transport(tcp::socket socket) {
+  return std::make_unique<PlainTransport>(std::move(socket));
+}
+
+std::unique_ptr<HttpTransport> tls_transport(tcp::socket socket, asio::ssl::context& context) {
+  return std::make_unique<TlsTransport>(std::move(socket), context);
+}
+
+}  // namespace holdfast

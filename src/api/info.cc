@@ -1,0 +1,209 @@
+#include "api/info.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/completions.h"
+#include "api/json_fields.h"
+#include "api/openai_response.h"
+
+namespace holdfast {
+
+namespace {
+
+HttpResponse ok(const Json& body) { return {.body = json_text(body)}; }
+
+Json model_meta(const Backend& backend) {
+  const ModelCard& card = backend.text->card();
+  return {{"vocab_type", card.vocabulary_type},  {"n_vocab", card.vocabulary},
+          {"n_ctx", backend.context_tokens},     {"n_ctx_train", card.context_train},
+          {"n_embd", card.embedding},            {"n_params", card.parameters},
+          {"size", card.size_bytes},             {"ftype", card.file_type},
+          {"architecture", card.architecture}};
+}
+
+Json model_entry(const Backend& backend, const std::string& id) {
+  return {{"id", id},
+          {"object", "model"},
+          {"created", backend.loaded_at},
+          {"owned_by", "holdfast"},
+          {"meta", model_meta(backend)}};
+}
+
+Json default_params(const Backend& backend) {
+  const SamplingParams& sampling = backend.defaults.sampling;
+  return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
+          {"temperature", sampling.temperature},
+          {"top_k", sampling.top_k},
+          {"top_p", sampling.top_p},
+          {"min_p", sampling.min_p},
+          {"typical_p", sampling.typical_p},
+          {"repeat_penalty", sampling.repeat_penalty},
+          {"repeat_last_n", sampling.repeat_last_n},
+          {"presence_penalty", sampling.presence_penalty},
+          {"frequency_penalty", sampling.frequency_penalty},
+          {"max_tokens", backend.defaults.max_tokens},
+          {"n_predict", backend.defaults.max_tokens},
+          {"reasoning_format", backend.defaults.reasoning_format}};
+}
+
+Json parts_json(const StateShape& shape) {
+  Json parts = Json::array();
+  for (const Part& part : shape.parts) {
+    Json entry = {{"kind", part_kind_name(part.kind)}};
+    if (part.bytes_per_token > 0) entry["bytes_per_token"] = part.bytes_per_token;
+    if (part.bytes_fixed > 0) entry["bytes_per_snapshot"] = part.bytes_fixed;
+    if (part.window > 0) entry["window"] = part.window;
+    parts.push_back(std::move(entry));
+  }
+  return parts;
+}
+
+// Parses a body that must be a JSON object, and hands its fields to `answer`.
+template <typename Answer>
+HttpResponse with_fields(const HttpRequest& request, Answer answer) {
+  const auto body = parse_json(request.body);
+  if (!body) return error_response(body.error());
+  if (!body->is_object()) {
+    return error_response(invalid_argument("", "The body must be a JSON object."));
+  }
+  FirstError error;
+  const JsonFields fields(*body, "", error);
+  HttpResponse response = answer(fields);
+  return error.empty() ? response : error_response(error.get());
+}
+
+Json token_piece(const TextModel& text, Token token) {
+  const std::string piece = text.piece(token, true);
+  Json entry = {{"id", token}};
+  std::size_t at = 0;
+  while (at < piece.size() && utf8_length_at(piece, at) > 0) at += utf8_length_at(piece, at);
+  if (at == piece.size()) {
+    entry["piece"] = piece;
+  } else {
+    entry["piece"] = Json::array();
+    for (const char byte : piece) entry["piece"].push_back(static_cast<unsigned char>(byte));
+  }
+  return entry;
+}
+
+}  // namespace
+
+HttpResponse health(const BackendSlot& slot) {
+  if (slot.get() != nullptr) return ok({{"status", "ok"}});
+  const int percent = static_cast<int>(slot.progress() * 100.0F);
+  HttpResponse response{.status = 503};
+  response.headers.emplace_back("Retry-After", "1");
+  response.body = json_text(Json{{"error",
+                                  {{"message", "The model is loading (" +
+                                                   std::to_string(percent) + "%)."},
+                                   {"type", "unavailable_error"},
+                                   {"param", nullptr},
+                                   {"code", "loading"}}},
+                                 {"status", "loading model"},
+                                 {"progress", slot.progress()}});
+  return response;
+}
+
+HttpResponse list_models(const Backend& backend) {
+  Json data = Json::array();
+  data.push_back(model_entry(backend, backend.model_name));
+  for (const std::string& alias : backend.aliases) {
+    if (alias != backend.model_name) data.push_back(model_entry(backend, alias));
+  }
+  return ok({{"object", "list"}, {"data", std::move(data)}});
+}
+
+HttpResponse show_props(const Backend& backend) {
+  const ModelCard& card = backend.text->card();
+  Json caps = Json::object();
+  for (const auto& [name, value] : card.chat_template_caps) caps[name] = value;
+  return ok({{"default_generation_settings",
+              {{"n_ctx", backend.context_tokens}, {"params", default_params(backend)}}},
+             {"total_slots", backend.slots},
+             {"model_alias", backend.model_name},
+             {"model_path", card.path},
+             {"modalities", {{"vision", false}, {"audio", false}}},
+             {"chat_template", card.chat_template},
+             {"chat_template_caps", std::move(caps)},
+             {"bos_token", card.bos_text},
+             {"eos_token", card.eos_text},
+             {"build_info", backend.build},
+             {"is_sleeping", false},
+             {"state_parts", parts_json(backend.shape)}});
+}
+
+HttpResponse list_slots(const Backend& backend) {
+  Json slots = Json::array();
+  for (const SlotStatus& slot : backend.scheduler->status().slots) {
+    slots.push_back({{"id", slot.id.value},
+                     {"id_task", slot.request_id},
+                     {"n_ctx", backend.context_tokens},
+                     {"speculative", false},
+                     {"is_processing", slot.busy},
+                     {"state", !slot.busy ? "idle" : slot.prefilling ? "prefill" : "decode"},
+                     {"n_tokens", slot.tokens_held},
+                     {"n_prompt_tokens", slot.prompt_tokens},
+                     {"n_prompt_tokens_processed", slot.prompt_processed},
+                     {"next_token", {{"n_decoded", slot.predicted}}}});
+  }
+  return ok(slots);
+}
+
+HttpResponse tokenize(const Backend& backend, const HttpRequest& request) {
+  return with_fields(request, [&](const JsonFields& fields) {
+    const std::string content = fields.text("content").value_or("");
+    const bool add_special = fields.boolean("add_special").value_or(false);
+    const bool parse_special = fields.boolean("parse_special").value_or(true);
+    const bool with_pieces = fields.boolean("with_pieces").value_or(false);
+    Json tokens = Json::array();
+    for (const Token token : backend.text->tokenize(content, add_special, parse_special)) {
+      tokens.push_back(with_pieces ? token_piece(*backend.text, token) : Json(token));
+    }
+    return ok({{"tokens", std::move(tokens)}});
+  });
+}
+
+HttpResponse detokenize(const Backend& backend, const HttpRequest& request) {
+  return with_fields(request, [&](const JsonFields& fields) {
+    Tokens tokens;
+    if (const Json* array = fields.array("tokens")) {
+      for (std::size_t i = 0; i < array->size(); ++i) {
+        const auto token = exact_integer((*array)[i]);
+        if (!token || *token < 0 || *token >= backend.text->card().vocabulary) {
+          fields.error().note(element_path("tokens", i), "must be a token of this model");
+          break;
+        }
+        tokens.push_back(static_cast<Token>(*token));
+      }
+    }
+    return ok({{"content", backend.text->detokenize(tokens)}});
+  });
+}
+
+HttpResponse apply_template(const Backend& backend, const HttpRequest& request) {
+  auto chat = decode_chat_request(request.body, backend.defaults);
+  if (!chat) return error_response(chat.error());
+  if (!chat->input.enable_thinking) chat->input.enable_thinking = backend.enable_thinking;
+  const auto rendered = backend.text->render(chat->input);
+  if (!rendered) return error_response(rendered.error());
+  return ok({{"prompt", rendered->prompt}});
+}
+
+HttpResponse welcome_page(const BackendSlot& slot) {
+  const auto backend = slot.get();
+  const std::string state =
+      backend == nullptr ? "The model is loading."
+                         : "Serving <b>" + backend->model_name + "</b>, " +
+                               std::to_string(backend->slots) + " slots of " +
+                               std::to_string(backend->context_tokens) + " tokens.";
+  return {.content_type = "text/html; charset=utf-8",
+          .body = "<!doctype html><meta charset=utf-8><title>Holdfast</title>"
+                  "<body style='font:16px system-ui;max-width:42rem;margin:4rem auto;padding:0 1rem'>"
+                  "<h1>Holdfast</h1><p>" + state +
+                  "</p><p>Point an OpenAI client at <code>/v1</code> on this address, or run "
+                  "<code>holdfast chat</code> in a terminal. See also <a href=/v1/models>/v1/models"
+                  "</a>, <a href=/props>/props</a>, <a href=/health>/health</a>, "
+                  "<a href=/slots>/slots</a>.</p></body>"};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,19 @@
+// The endpoints that answer at once: models, health, props, slots, tokens, templates.
+#pragma once
+
+#include "api/backend.h"
+#include "api/http_server.h"
+
+namespace holdfast {
+
+[[nodiscard]] HttpResponse health(const BackendSlot& slot);
+[[nodiscard]] HttpResponse list_models(const Backend& backend);
+[[nodiscard]] HttpResponse show_props(const Backend& backend);
+[[nodiscard]] HttpResponse list_slots(const Backend& backend);
+[[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);
+[[nodiscard]] HttpResponse detokenize(const Backend& backend, const HttpRequest& request);
+[[nodiscard]] HttpResponse apply_template(const Backend& backend, const HttpRequest& request);
+// A page for people who open the server's address in a browser.
+[[nodiscard]] HttpResponse welcome_page(const BackendSlot& slot);
+
+}  // namespace holdfast

@@ -1,0 +1,57 @@
+#include "api/mailbox.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace holdfast {
+
+namespace asio = boost::asio;
+
+class Mailbox::Sink final : public EventSink {
+ public:
+  Sink(std::shared_ptr<Mailbox> mailbox, std::size_t choice)
+      : mailbox_(std::move(mailbox)), choice_(choice) {}
+  void on_event(Event event) override { mailbox_->put({choice_, std::move(event)}); }
+
+ private:
+  std::shared_ptr<Mailbox> mailbox_;
+  std::size_t choice_;
+};
+
+Mailbox::Mailbox(asio::any_io_executor executor) : executor_(executor), bell_(executor) {}
+
+std::shared_ptr<EventSink> Mailbox::sink_for(std::size_t choice) {
+  return std::make_shared<Sink>(shared_from_this(), choice);
+}
+
+void Mailbox::put(Letter letter) {
+  {
+    const std::lock_guard lock(mutex_);
+    letters_.push_back(std::move(letter));
+    if (std::exchange(rung_, true)) return;  // the taker has been called already
+  }
+  asio::post(executor_, [self = shared_from_this()] { self->bell_.cancel(); });
+}
+
+std::vector<Mailbox::Letter> Mailbox::empty_out() {
+  const std::lock_guard lock(mutex_);
+  rung_ = false;
+  return std::exchange(letters_, {});
+}
+
+// The bell is rung on this thread only, so a letter that comes after the look
+// finds the wait begun. A late ring, for letters already taken, is slept over.
+asio::awaitable<std::vector<Mailbox::Letter>> Mailbox::take(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    auto letters = empty_out();
+    if (!letters.empty() || std::chrono::steady_clock::now() >= deadline) co_return letters;
+    bell_.expires_at(deadline);
+    boost::system::error_code rung_or_late;
+    co_await bell_.async_wait(asio::redirect_error(asio::use_awaitable, rung_or_late));
+  }
+}
+
+}  // namespace holdfast

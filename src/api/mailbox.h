@@ -1,0 +1,50 @@
+// Mailbox carries the events of one HTTP request's generations from the
+// scheduler's thread to the coroutine that answers it.
+//
+// Events that arrive while the coroutine is busy are taken together, so that a
+// loaded server sends larger pieces instead of falling behind.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "serve/request.h"
+
+namespace holdfast {
+
+class Mailbox : public std::enable_shared_from_this<Mailbox> {
+ public:
+  struct Letter {
+    std::size_t choice = 0;  // which of the request's generations
+    Event event;
+  };
+
+  explicit Mailbox(boost::asio::any_io_executor executor);
+
+  // A sink whose events arrive as letters of `choice`. Keeps the mailbox alive.
+  [[nodiscard]] std::shared_ptr<EventSink> sink_for(std::size_t choice);
+
+  // Everything that has arrived, waiting for at least one letter but no longer
+  // than `patience`; empty when none came. I/O thread; one taker.
+  [[nodiscard]] boost::asio::awaitable<std::vector<Letter>> take(
+      std::chrono::milliseconds patience);
+
+ private:
+  class Sink;
+  void put(Letter letter);
+  [[nodiscard]] std::vector<Letter> empty_out();
+
+  boost::asio::any_io_executor executor_;
+  boost::asio::steady_timer bell_;  // I/O thread only
+  std::mutex mutex_;
+  std::vector<Letter> letters_ GUARDED_BY(mutex_);
+  bool rung_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,92 @@
+// OpenAI's chat and completion requests: JSON text -> checked structs.
+//
+// What a decoded request promises, verified by fuzz/fuzz_openai_request.cc:
+//   Q1  every number lies in the range that its reader states, and is finite
+//   Q2  1 <= n <= n_max, and no stop string is empty
+//   Q3  token ids (prompts, logit_bias) are in [0, vocabulary)
+//   Q4  messages_json is a non-empty array in the one shape described at
+//       ChatRequest; decoding it again gives the same text
+//   Q5  tools_json is empty or a non-empty array of functions
+//
+// Fields that we do not know are ignored, null counts as absent, and the fields
+// of llama-server are read beside OpenAI's. An Error has the JSON path of the
+// field in `param`. Pure functions: no I/O, no exceptions, any thread.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/sampling.h"
+#include "engine/text.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+// What the server decides where a request is silent, and the limits it sets.
+struct ChatDefaults {
+  SamplingParams sampling;
+  std::string reasoning_format = "auto";
+  std::map<std::string, std::string> template_kwargs;  // name -> JSON text
+  TokenPos max_tokens = -1;
+  std::chrono::milliseconds timeout{0};  // a request may only ask for less; zero: none
+  int n_max = 8;
+  std::size_t prompts_max = 64;  // prompts in one completion request
+  Token vocabulary = 0;          // tokens that exist; zero: not known, not checked
+};
+
+// The part that chat and plain completions share.
+struct CompletionOptions {
+  std::string model;  // as the client wrote it; may be empty
+  SamplingParams sampling;
+  int n = 1;
+  TokenPos max_tokens = -1;  // -1: no limit; 0: only read the prompt
+  std::vector<std::string> stops;
+  bool stream = false;
+  bool include_usage = false;  // stream_options.include_usage
+  bool return_progress = false;
+  bool timings_per_token = false;
+  bool reuse = true;           // cache_prompt
+  std::optional<int> id_slot;  // >= 0; whether it exists is the caller's to check
+  std::chrono::milliseconds timeout{0};
+
+  [[nodiscard]] bool logprobs() const { return sampling.top_logprobs.has_value(); }
+  [[nodiscard]] bool ignore_eos() const { return sampling.ignore_eos; }
+};
+
+// `input.messages_json` is normalised. Each message has
+//   role               system | user | assistant | tool ("developer" is system,
+//                      the legacy "function" is tool)
+//   content            a string, or two or more {"type":"text","text":...};
+//                      never null, never a single part
+//   name               as given
+//   reasoning_content  assistant only; also taken from "reasoning" and from
+//                      parts of type "thinking"
+//   tool_calls         assistant only; `arguments` is the text of a JSON object
+//   tool_call_id       tool only
+// Grammar and JSON schema are in `input`, never in `options.sampling`.
+struct ChatRequest {
+  CompletionOptions options;
+  ChatInput input;
+};
+
+using Prompt = std::variant<std::string, Tokens>;
+
+// Grammar and JSON schema are in `options.sampling`.
+struct TextRequest {
+  CompletionOptions options;
+  std::vector<Prompt> prompts;  // at least one; a Tokens prompt is not empty
+  bool echo = false;
+};
+
+[[nodiscard]] Result<ChatRequest> decode_chat_request(std::string_view json,
+                                                      const ChatDefaults& defaults);
+[[nodiscard]] Result<TextRequest> decode_text_request(std::string_view json,
+                                                      const ChatDefaults& defaults);
+
+}  // namespace holdfast

@@ -1,0 +1,141 @@
+// The options of `holdfast serve`.
+//
+// One table (options.cc) lists every option once: its names, its value, its help
+// and the setter that validates it. The command line, the environment, the
+// config file and --help all follow from that table.
+//
+// Precedence, option by option:
+//   command line > HOLDFAST_<NAME> > llama-server's LLAMA_ARG_* > config file > default
+// An option that may be repeated (--api-key) takes all its values from the
+// highest of these that names it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/sampling.h"
+#include "env/log.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+// What the program returns when its command line is at fault.
+inline constexpr int kExitUsage = 2;
+
+inline constexpr int kGpuLayersAuto = -1;
+inline constexpr int kGpuLayersAll = -2;
+
+enum class OnOffAuto { kAuto, kOn, kOff };
+
+// Texts and numbers that only the engine understands are checked for their form
+// and passed through. Empty or zero means "as the model says" where so marked.
+struct ServeOptions {
+  // Model.
+  std::string model_path;            // empty: the pocket model
+  std::vector<std::string> aliases;  // names in the API; empty: from the model
+  bool mmap = true;
+  bool mlock = false;
+  bool warmup = true;
+
+  // Context and slots.
+  TokenPos ctx_size = 0;  // of all slots together; 0: from the model
+  int parallel = 4;       // slots
+  TokenPos batch_size = 2048;
+  TokenPos ubatch_size = 512;  // never more than batch_size
+  std::string cache_type_k = "f16";
+  std::string cache_type_v = "f16";
+  bool swa_full = false;
+  bool deterministic = false;
+  TokenPos grid_step = 0;  // after parsing: a multiple of 64, at most ubatch_size
+
+  // Processor and GPU.
+  int threads = -1;        // -1: the engine's choice
+  int threads_batch = -1;  // -1: as `threads`
+  int gpu_layers = kGpuLayersAuto;
+  OnOffAuto flash_attn = OnOffAuto::kAuto;
+  std::string device;  // comma list; empty: all
+  std::string split_mode = "layer";
+  int main_gpu = 0;
+  std::vector<float> tensor_split;
+
+  // Position encoding.
+  std::string rope_scaling;       // empty: from the model
+  float rope_freq_base = 0.0F;    // 0: from the model
+  float rope_freq_scale = 0.0F;   // 0: from the model
+  TokenPos yarn_orig_ctx = 0;     // 0: from the model
+  float yarn_ext_factor = -1.0F;  // these four, negative: from the model
+  float yarn_attn_factor = -1.0F;
+  float yarn_beta_fast = -1.0F;
+  float yarn_beta_slow = -1.0F;
+
+  // Server.
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8080;          // 0: any free one
+  std::vector<std::string> api_keys;  // those of api_key_file included
+  std::string api_key_file;
+  std::string ssl_cert_file;  // both or neither
+  std::string ssl_key_file;
+  std::vector<std::string> cors_origins = {"*"};
+  int timeout_s = 3600;  // of one request, queue included; 0: none
+  int queue_max = 256;
+  int body_limit_mb = 64;
+  int connections_max = 4096;
+
+  // Chat.
+  std::string chat_template;  // that of chat_template_file included; empty: the model's
+  std::string chat_template_file;
+  std::map<std::string, std::string> chat_template_kwargs;  // name -> JSON text
+  std::string reasoning_format = "auto";
+  OnOffAuto reasoning = OnOffAuto::kAuto;  // enable_thinking where a request is silent
+
+  // What a request gets when it does not say otherwise.
+  SamplingParams sampling;
+  TokenPos predict = -1;  // -1: as many as the context holds
+
+  // Log.
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  std::string log_file;
+
+  // Instead of serving.
+  std::string config_path;
+  bool show_help = false;
+  bool show_version = false;
+};
+
+struct Parsed {
+  ServeOptions options;
+  // One sentence each, for the log: options without effect, likely mistakes.
+  std::vector<std::string> notes;
+};
+
+using Environment = std::map<std::string, std::string>;
+[[nodiscard]] Environment environment_of(const char* const* envp);
+
+// Reads a whole file; an Error names it. Tests put another in its place.
+using FileReader = std::function<Result<std::string>(const std::string& path)>;
+[[nodiscard]] Result<std::string> read_file(const std::string& path);
+
+// `args` are those after `holdfast serve`. An Error is one sentence, fit to be
+// shown as it is before leaving with kExitUsage. --help and --version win over
+// any mistake elsewhere on the line.
+[[nodiscard]] Result<Parsed> parse_serve_options(std::span<const std::string> args,
+                                                 const Environment& env,
+                                                 const FileReader& files = read_file);
+
+// `holdfast --help` and `holdfast serve --help`, wrapped to `width` columns.
+[[nodiscard]] std::string overview_help(int width = 80);
+[[nodiscard]] std::string serve_help(int width = 80);
+
+// The known name nearest to a mistyped one; empty when none is near.
+[[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> known);
+// `text` in lines of at most `width` columns, each after `indent` spaces.
+[[nodiscard]] std::string wrap_text(std::string_view text, int width, int indent);
+
+}  // namespace holdfast

@@ -1,0 +1,303 @@
+#include "cli/serve.h"
+
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "api/api_server.h"
+#include "cli/serve_log.h"
+#include "cli/version.h"
+#include "engine/llama/llama_config.h"
+#include "env/log.h"
+
+namespace holdfast {
+
+namespace {
+
+// --- options into settings ---------------------------------------------------
+
+std::vector<std::string> split_commas(const std::string& text) {
+  std::vector<std::string> items;
+  std::size_t begin = 0;
+  while (begin <= text.size() && !text.empty()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) items.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
+FlashAttention flash_from(OnOffAuto choice) {
+  switch (choice) {
+    case OnOffAuto::kOn: return FlashAttention::kOn;
+    case OnOffAuto::kOff: return FlashAttention::kOff;
+    case OnOffAuto::kAuto: break;
+  }
+  return FlashAttention::kAuto;
+}
+
+// The pocket model lies in the source tree, or beside the installed program.
+std::string default_model_path() {
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const auto beside = program.parent_path() / "../share/holdfast/holdfast-pocket-q8_0.gguf";
+  if (std::filesystem::exists(beside, ignored)) return beside.lexically_normal().string();
+  return HOLDFAST_POCKET_MODEL;
+}
+
+LlamaConfig engine_config(const ServeOptions& options) {
+  LlamaConfig config;
+  config.model_path = options.model_path.empty() ? default_model_path() : options.model_path;
+  config.context_tokens = options.ctx_size;
+  config.slots = options.parallel;
+  config.threads = std::max(0, options.threads);
+  config.threads_batch = std::max(0, options.threads_batch);
+  config.ubatch = options.ubatch_size;
+  config.gpu_layers = options.gpu_layers < 0 ? -1 : options.gpu_layers;
+  config.flash_attention = flash_from(options.flash_attn);
+  config.cache_type_k = options.cache_type_k;
+  config.cache_type_v = options.cache_type_v;
+  config.swa_full = options.swa_full;
+  config.use_mmap = options.mmap;
+  config.use_mlock = options.mlock;
+  config.warm_up = options.warmup;
+  config.split_mode = options.split_mode;
+  config.main_gpu = options.main_gpu;
+  config.tensor_split = options.tensor_split;
+  config.devices = split_commas(options.device);
+  config.rope_scaling = options.rope_scaling;
+  config.rope_freq_base = options.rope_freq_base;
+  config.rope_freq_scale = options.rope_freq_scale;
+  config.yarn_ext_factor = options.yarn_ext_factor;
+  config.yarn_attn_factor = options.yarn_attn_factor;
+  config.yarn_beta_fast = options.yarn_beta_fast;
+  config.yarn_beta_slow = options.yarn_beta_slow;
+  config.yarn_orig_ctx = options.yarn_orig_ctx;
+  config.chat_template = options.chat_template;
+  return config;
+}
+
+ApiOptions api_options(const ServeOptions& options) {
+  ApiOptions api;
+  api.http.host = options.host;
+  api.http.port = options.port;
+  api.http.body_bytes_max = static_cast<std::uint64_t>(options.body_limit_mb) * 1024 * 1024;
+  api.http.connections_max = static_cast<std::size_t>(options.connections_max);
+  if (!options.ssl_cert_file.empty()) {
+    api.http.tls = TlsFiles{options.ssl_cert_file, options.ssl_key_file};
+  }
+  api.api_keys = options.api_keys;
+  api.cors_origins = options.cors_origins;
+  return api;
+}
+
+ChatDefaults chat_defaults(const ServeOptions& options, const ModelCard& card) {
+  ChatDefaults defaults;
+  defaults.sampling = options.sampling;
+  defaults.reasoning_format = options.reasoning_format;
+  defaults.template_kwargs = options.chat_template_kwargs;
+  defaults.max_tokens = options.predict;
+  defaults.timeout = std::chrono::seconds(options.timeout_s);
+  defaults.vocabulary = static_cast<Token>(card.vocabulary);
+  return defaults;
+}
+
+std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
+
+void route_library_log() {
+  set_llama_log([](int level, const std::string& line) {
+    if (level >= 3) {
+      Log::warn("engine: " + line);
+    } else {
+      Log::debug("engine: " + line);
+    }
+  });
+}
+
+// --- signals -----------------------------------------------------------------
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR1);  // our own: the server has ended by itself
+  return set;
+}
+
+// Blocked in every thread started later, so that only wait_for_signal sees them.
+void block_stop_signals() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+int wait_for_signal() {
+  const sigset_t set = stop_signals();
+  int number = 0;
+  while (sigwait(&set, &number) != 0) {
+  }
+  return number;
+}
+
+// --- the server --------------------------------------------------------------
+
+// Loads the model beside the running API, then serves it.
+class Server {
+ public:
+  Server(const ServeOptions& options, std::unique_ptr<ApiServer> api)
+      : options_(options), api_(std::move(api)) {}
+
+  // Ends by itself only when the model cannot be loaded.
+  int run() {
+    api_->start();
+    loader_ = std::thread([this] { load(); });
+    const int first = wait_for_signal();
+    stopping_ = true;
+    if (first != SIGUSR1) Log::info("finishing what is being answered; once more to cut it short");
+    std::thread impatience([this] { cut_at_next_signal(); });
+    loader_.join();
+    shut_down();
+    ended_ = true;
+    pthread_kill(impatience.native_handle(), SIGUSR1);
+    impatience.join();
+    return failed_ ? 1 : 0;
+  }
+
+ private:
+  void load() {
+    const LlamaConfig config = engine_config(options_);
+    const auto began = std::chrono::steady_clock::now();
+    ProgressLine bar(Log::logger(),
+                     "loading " + std::filesystem::path(config.model_path).filename().string());
+    auto loaded = load_llama_model(config, [&](float share) {
+      api_->backend().set_progress(share);
+      bar.update(share);
+      return !stopping_.load();
+    });
+    bar.finish();
+    if (!loaded) {
+      if (!stopping_) {
+        Log::error(loaded.error().message);
+        failed_ = true;
+      }
+      kill(getpid(), SIGUSR1);
+      return;
+    }
+    model_ = std::move(*loaded);
+    serve_model(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
+
+  void serve_model(double seconds) {
+    SchedulerOptions scheduling;
+    scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
+    scheduling.deterministic = options_.deterministic;
+    scheduling.grid_step = options_.grid_step;
+    scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_, &log_);
+    scheduler_->start();
+    running_ = &*scheduler_;
+    announce(seconds);
+    api_->backend().set(make_backend());
+  }
+
+  std::shared_ptr<const Backend> make_backend() {
+    auto backend = std::make_shared<Backend>();
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    backend->text = model_.text;
+    backend->scheduler = &*scheduler_;
+    backend->shape = model_.engine->shape();
+    backend->slots = model_.engine->slot_count();
+    backend->context_tokens = model_.engine->context_tokens();
+    backend->aliases = options_.aliases;
+    backend->model_name =
+        options_.aliases.empty() ? model_.text->card().name : options_.aliases.front();
+    backend->build = build_name();
+    backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    backend->defaults = chat_defaults(options_, model_.text->card());
+    if (options_.reasoning != OnOffAuto::kAuto) {
+      backend->enable_thinking = options_.reasoning == OnOffAuto::kOn;
+    }
+    return backend;
+  }
+
+  void announce(double seconds) {
+    const ModelCard& card = model_.text->card();
+    const StateShape& shape = model_.engine->shape();
+    const int slots = model_.engine->slot_count();
+    const TokenPos context = model_.engine->context_tokens();
+    const ByteCount state =
+        (shape.bytes_per_token() * static_cast<ByteCount>(context) + shape.bytes_per_snapshot()) *
+        static_cast<ByteCount>(slots);
+    Log::info("model " + card.name,
+              {{"architecture", card.architecture},
+               {"parameters", std::to_string(card.parameters / 1000000) + "M"},
+               {"type", card.file_type},
+               {"size", human_bytes(static_cast<ByteCount>(card.size_bytes))},
+               {"seconds", static_cast<double>(static_cast<int>(seconds * 100)) / 100}});
+    Log::info("state: " + shape.describe());
+    Log::info("slots", {{"count", slots},
+                        {"context", context},
+                        {"trained", card.context_train},
+                        {"memory", human_bytes(state)}});
+    const bool tls = !options_.ssl_cert_file.empty();
+    Log::info(std::string("ready at ") + (tls ? "https://" : "http://") + options_.host + ":" +
+              std::to_string(api_->port()) + "  (OpenAI clients: add /v1; Ctrl-C to stop)");
+  }
+
+  // Finishes running requests, unless a second signal cuts them.
+  void shut_down() {
+    api_->drain();
+    if (scheduler_) scheduler_->stop(StopMode::kFinish);
+    api_->stop();
+    Log::info("stopped");
+  }
+
+  void cut_at_next_signal() {
+    wait_for_signal();
+    if (ended_) return;
+    Log::info("cutting the answers under way");
+    if (Scheduler* scheduler = running_) scheduler->request_stop(StopMode::kCut);
+    wait_for_signal();
+    if (!ended_) std::_Exit(130);
+  }
+
+  const ServeOptions& options_;
+  SteadyClock clock_;
+  RequestLog log_;
+  std::unique_ptr<ApiServer> api_;
+  LoadedModel model_;
+  std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined
+  std::atomic<Scheduler*> running_{nullptr};
+  std::thread loader_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace
+
+int run_server(const Parsed& parsed) {
+  const ServeOptions& options = parsed.options;
+  if (auto log = Log::configure(
+          {.level = options.log_level, .format = options.log_format, .file = options.log_file});
+      !log) {
+    std::fprintf(stderr, "%s\n", log.error().message.c_str());
+    return 1;
+  }
+  for (const std::string& note : parsed.notes) Log::warn(note);
+  block_stop_signals();
+  route_library_log();
+  auto api = ApiServer::listen(api_options(options));
+  if (!api) {
+    Log::error(api.error().message);
+    return 1;
+  }
+  return Server(options, std::move(*api)).run();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,77 @@
+#include "cli/serve_log.h"
+
+#include <string>
+
+namespace holdfast {
+
+namespace {
+
+// Shorter prompts are read before anybody would look.
+constexpr TokenPos kLongPrompt = 4096;
+
+const char* reason_name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStopToken: return "end of turn";
+    case FinishReason::kStopString: return "stop string";
+    case FinishReason::kMaxTokens: return "max tokens";
+    case FinishReason::kContextFull: return "context full";
+  }
+  return "?";
+}
+
+double per_second(TokenPos tokens, double ms) { return ms > 0.0 ? tokens * 1000.0 / ms : 0.0; }
+
+double rounded(double value) { return static_cast<double>(static_cast<long>(value * 10.0)) / 10.0; }
+
+}  // namespace
+
+void RequestLog::forget_bar(const std::string& request_id) {
+  if (bar_request_ != request_id) return;
+  bar_.reset();
+  bar_request_.clear();
+}
+
+void RequestLog::on_started(const GenerateRequest& request, const Started& started) {
+  Log::debug("request started", {{"id", request.id},
+                                 {"slot", started.slot.value},
+                                 {"prompt", started.prompt_tokens},
+                                 {"cached", started.cached_tokens}});
+  const TokenPos to_read = started.prompt_tokens - started.cached_tokens;
+  if (to_read < kLongPrompt || bar_ != nullptr) return;
+  bar_ = std::make_unique<ProgressLine>(Log::logger(),
+                                        "reading " + std::to_string(to_read) + " prompt tokens");
+  bar_request_ = request.id;
+}
+
+void RequestLog::on_progress(const GenerateRequest& request, const PromptProgress& progress) {
+  if (bar_request_ != request.id || bar_ == nullptr) return;
+  const double to_read = progress.total - progress.cached;
+  bar_->update((progress.processed - progress.cached) / to_read);
+  if (progress.processed == progress.total) forget_bar(request.id);
+}
+
+void RequestLog::on_finished(const GenerateRequest& request, const Finished& finished) {
+  forget_bar(request.id);
+  const Timings& t = finished.timings;
+  Log::info("request done",
+            {{"slot", finished.slot.value},
+             {"cached", t.cached_tokens},
+             {"read", t.prompt_tokens},
+             {"read_per_s", rounded(per_second(t.prompt_tokens, t.prompt_ms))},
+             {"wrote", t.predicted_tokens},
+             {"wrote_per_s", rounded(per_second(t.predicted_tokens, t.predicted_ms))},
+             {"end", reason_name(finished.reason)}});
+}
+
+void RequestLog::on_failed(const GenerateRequest& request, const Error& error) {
+  forget_bar(request.id);
+  const bool expected =
+      error.code == ErrorCode::kCancelled || error.code == ErrorCode::kUnavailable;
+  if (expected) {
+    Log::info("request ended early", {{"id", request.id}, {"why", error.message}});
+  } else {
+    Log::error("request failed", {{"id", request.id}, {"why", error.message}});
+  }
+}
+
+}  // namespace holdfast

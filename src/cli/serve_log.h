@@ -1,0 +1,28 @@
+// What `holdfast serve` writes to its log about requests.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "env/log.h"
+#include "serve/scheduler.h"
+
+namespace holdfast {
+
+// One line when a request ends; while a long prompt is read, a bar on a
+// terminal and one line in a log.
+class RequestLog final : public SchedulerObserver {
+ public:
+  void on_started(const GenerateRequest& request, const Started& started) override;
+  void on_progress(const GenerateRequest& request, const PromptProgress& progress) override;
+  void on_finished(const GenerateRequest& request, const Finished& finished) override;
+  void on_failed(const GenerateRequest& request, const Error& error) override;
+
+ private:
+  void forget_bar(const std::string& request_id);
+
+  std::unique_ptr<ProgressLine> bar_;  // one at a time; others read silently
+  std::string bar_request_;
+};
+
+}  // namespace holdfast

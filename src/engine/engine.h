@@ -1,0 +1,109 @@
+// Engine runs a model over slots. Each slot holds one live sequence.
+//
+// The interface speaks of tokens, slots, chunks, parts and snapshots. An
+// implementation turns every trap of its library into a checked answer; see
+// engine/llama/llama_engine.h for the one that runs models and engine/fake.h
+// for the one whose state is a hash of the tokens it has seen.
+//
+// Invariants, verified by check():
+//   E1  length(slot) is the number of tokens in the slot's live state, and the
+//       library agrees with it
+//   E2  0 <= length(slot) <= context_tokens()
+//   E3  after an operation that returned an Error the slots it named are empty;
+//       a refused operation (CutAnswer::kRefused) has changed nothing
+//
+// One owning thread. TextModel (text.h) is the part that any thread may use.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/sampling.h"
+#include "state/parts.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+struct SlotId {
+  int value = 0;
+  auto operator<=>(const SlotId&) const = default;
+};
+
+// One token to append to one slot.
+struct DecodeStep {
+  SlotId slot;
+  Token token = 0;
+};
+
+enum class CutAnswer { kDone, kRefused };
+
+enum class LogitsOf { kNone, kLastToken };
+
+// How much of a slot's state a SavedState holds.
+enum class SaveScope {
+  kSnapshot,  // the parts that cannot be cut: recurrent state, sliding window
+  kWhole,     // everything; enough to continue in an empty slot
+};
+
+// Bytes that bring a slot back to `length` tokens. Opaque outside the engine
+// that made them; load() verifies scope, length, size and checksum.
+struct SavedState {
+  SaveScope scope = SaveScope::kWhole;
+  TokenPos length = 0;
+  std::uint64_t checksum = 0;
+  std::vector<std::byte> bytes;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual const StateShape& shape() const = 0;
+  [[nodiscard]] virtual int slot_count() const = 0;
+  // Tokens that one slot can hold.
+  [[nodiscard]] virtual TokenPos context_tokens() const = 0;
+  // The largest chunk that prefill() takes.
+  [[nodiscard]] virtual TokenPos chunk_tokens_max() const = 0;
+  [[nodiscard]] virtual TokenPos length(SlotId slot) const = 0;
+
+  // Appends one chunk of one sequence. The grid decides where chunks end.
+  // REQUIRES: 1 <= chunk.size() <= chunk_tokens_max(), and it fits the context.
+  // On an Error the slot is empty.
+  [[nodiscard]] virtual Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) = 0;
+
+  // Appends one token to each of several distinct slots in one batch, keeping
+  // the logits of each. On an Error all slots named are empty.
+  [[nodiscard]] virtual Result<void> decode(std::span<const DecodeStep> steps) = 0;
+
+  // Chooses the next token from the logits of the slot's last token.
+  // REQUIRES: the slot was part of the latest prefill (with logits) or decode.
+  [[nodiscard]] virtual Result<Sampled> sample(SlotId slot, Sampler& sampler) = 0;
+  // The logits themselves; same requirement, valid until the next prefill/decode.
+  [[nodiscard]] virtual std::span<const float> logits(SlotId slot) = 0;
+
+  // Removes the tokens from `position` on. Refused, with nothing changed, where
+  // a part cannot be cut there. Cutting at length() or at 0 is never refused.
+  [[nodiscard]] virtual CutAnswer cut(SlotId slot, TokenPos position) = 0;
+  // Whether cut() would be done. Changes nothing.
+  [[nodiscard]] virtual bool can_cut(SlotId slot, TokenPos position) const = 0;
+  virtual void clear(SlotId slot) = 0;
+
+  // Copies state out. kUnsupported when the model has no part of that scope;
+  // kInvalidArgument for an empty slot. The slot is unchanged.
+  [[nodiscard]] virtual Result<SavedState> save(SlotId slot, SaveScope scope) const = 0;
+
+  // Replaces the slot's state (kWhole), or brings its uncuttable parts to
+  // `state.length` while its extents are kept up to there (kSnapshot; REQUIRES
+  // extents of at least that length). A state that is empty, short, damaged or
+  // foreign is an Error and leaves the slot empty.
+  [[nodiscard]] virtual Result<void> load(SlotId slot, const SavedState& state) = 0;
+
+  // Violations of E1 and E2; empty when they hold.
+  [[nodiscard]] virtual std::vector<std::string> check() const = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,69 @@
+// How a model is loaded: the settings that shape its states and its speed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/text.h"
+
+namespace holdfast {
+
+enum class FlashAttention { kAuto, kOn, kOff };
+
+struct LlamaConfig {
+  std::string model_path;
+  // Tokens that one slot holds. 0: the model's own, less where memory is short.
+  TokenPos context_tokens = 0;
+  int slots = 4;
+  int threads = 0;          // 0: one per core
+  int threads_batch = 0;    // 0: as threads
+  TokenPos ubatch = 512;    // tokens computed at once; the largest chunk
+  int gpu_layers = -1;      // -1: all that the devices take
+  FlashAttention flash_attention = FlashAttention::kAuto;
+  std::string cache_type_k = "f16";
+  std::string cache_type_v = "f16";
+  bool swa_full = false;
+  bool use_mmap = true;
+  bool use_mlock = false;
+  bool warm_up = true;
+  // Tokens that a recurrent state can take back after a verify step, where the
+  // architecture can at all; costs a state per slot and token.
+  TokenPos rollback_depth = 0;
+  std::string split_mode = "layer";
+  int main_gpu = 0;
+  std::vector<float> tensor_split;
+  std::vector<std::string> devices;   // empty: all
+  std::string rope_scaling;           // empty: the model's own
+  float rope_freq_base = 0.0F;
+  float rope_freq_scale = 0.0F;
+  float yarn_ext_factor = -1.0F;
+  float yarn_attn_factor = -1.0F;
+  float yarn_beta_fast = -1.0F;
+  float yarn_beta_slow = -1.0F;
+  int yarn_orig_ctx = 0;
+  std::string chat_template;          // empty: the model's own
+};
+
+struct LoadedModel {
+  std::shared_ptr<const TextModel> text;
+  std::unique_ptr<Engine> engine;
+};
+
+// Share of the file read so far, 0..1. Return false to stop loading.
+using LoadProgress = std::function<bool(float)>;
+
+// Loads a GGUF file. The Error says what is wrong with the file or the settings.
+[[nodiscard]] Result<LoadedModel> load_llama_model(const LlamaConfig& config,
+                                                   const LoadProgress& progress);
+
+// Takes over the library's log lines; `level` is 0 debug .. 3 error.
+void set_llama_log(std::function<void(int level, const std::string& line)> sink);
+
+// The library's version and the processor features it uses, for --version.
+[[nodiscard]] std::string llama_library_info();
+
+}  // namespace holdfast

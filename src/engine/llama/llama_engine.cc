@@ -1,0 +1,310 @@
+#include "engine/llama/llama_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "engine/llama/llama_context_params.h"
+#include "engine/llama/llama_sampler.h"
+#include "engine/llama/llama_threads.h"
+
+namespace holdfast {
+
+namespace {
+
+llama_memory_t memory_of(const llama_context* context) {
+  return llama_get_memory(const_cast<llama_context*>(context));
+}
+
+llama_state_seq_flags flags_of(SaveScope scope) {
+  return scope == SaveScope::kSnapshot ? LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY : 0;
+}
+
+// The first word of every sequence blob that this version writes (X7).
+std::uint32_t blob_head(std::span<const std::byte> bytes) {
+  std::uint32_t head = 0;
+  if (bytes.size() >= sizeof head) std::memcpy(&head, bytes.data(), sizeof head);
+  return head;
+}
+constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
+
+Error engine_error(std::string message) { return Error{ErrorCode::kEngine, std::move(message), ""}; }
+
+}  // namespace
+
+LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,
+                         std::unique_ptr<LlamaThreads> threads, StateShape shape,
+                         const LlamaConfig& config)
+    : model_(std::move(model)),
+      threads_(std::move(threads)),
+      context_(std::move(context)),
+      shape_(std::move(shape)),
+      context_tokens_(static_cast<TokenPos>(llama_n_ctx_seq(context_.get()))),
+      chunk_tokens_max_(static_cast<TokenPos>(llama_n_ubatch(context_.get()))),
+      vocabulary_(static_cast<std::size_t>(
+          llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
+      slots_(static_cast<std::size_t>(config.slots)) {
+  if (Part* snapshot = const_cast<Part*>(shape_.find(PartKind::kSnapshot))) {
+    snapshot->rollback_depth = static_cast<TokenPos>(llama_n_rs_seq(context_.get()));
+  }
+}
+
+LlamaEngine::~LlamaEngine() = default;
+
+Result<std::unique_ptr<LlamaEngine>> LlamaEngine::create(std::shared_ptr<llama_model> model,
+                                                         const LlamaConfig& config,
+                                                         StateShape shape) {
+  auto params = make_context_params(config);
+  if (!params) return params.error();
+  LlamaContextPtr context(llama_init_from_model(model.get(), *params));
+  if (!context) {
+    return engine_error("The context could not be created: " + std::to_string(config.slots) +
+                        " slots of " + std::to_string(config.context_tokens) +
+                        " tokens may need more memory than there is. Try a smaller --ctx-size or"
+                        " --parallel.");
+  }
+  auto threads = std::make_unique<LlamaThreads>(params->n_threads, params->n_threads_batch);
+  threads->attach_to(context.get());
+  return std::unique_ptr<LlamaEngine>(new LlamaEngine(std::move(model), std::move(context),
+                                                      std::move(threads), std::move(shape),
+                                                      config));
+}
+
+const LlamaEngine::SlotState& LlamaEngine::state(SlotId slot) const {
+  CHECK(slot.value >= 0 && slot.value < slot_count());
+  return slots_[static_cast<std::size_t>(slot.value)];
+}
+
+LlamaEngine::SlotState& LlamaEngine::state(SlotId slot) {
+  return const_cast<SlotState&>(std::as_const(*this).state(slot));
+}
+
+// --- computing -------------------------------------------------------------
+
+void LlamaEngine::append_to_batch(SlotId slot, Token token, TokenPos position, bool logits) {
+  batch_tokens_.push_back(token);
+  batch_positions_.push_back(position);
+  batch_sequence_counts_.push_back(1);
+  batch_sequences_.push_back(slot.value);
+  batch_logits_.push_back(logits ? 1 : 0);
+}
+
+Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots) {
+  batch_sequence_pointers_.clear();
+  for (llama_seq_id& sequence : batch_sequences_) batch_sequence_pointers_.push_back(&sequence);
+
+  llama_batch batch{};
+  batch.n_tokens = static_cast<std::int32_t>(batch_tokens_.size());
+  batch.token = batch_tokens_.data();
+  batch.pos = batch_positions_.data();
+  batch.n_seq_id = batch_sequence_counts_.data();
+  batch.seq_id = batch_sequence_pointers_.data();
+  batch.logits = batch_logits_.data();
+
+  int status = 0;
+  std::string reason;
+  try {
+    status = llama_decode(context_.get(), batch);
+  } catch (const std::exception& failure) {
+    status = -1;
+    reason = failure.what();
+  }
+  batch_tokens_.clear();
+  batch_positions_.clear();
+  batch_sequence_counts_.clear();
+  batch_sequences_.clear();
+  batch_logits_.clear();
+  if (status == 0) return {};
+  for (const SlotId slot : slots) clear(slot);  // X10
+  return engine_error("The model could not be run (code " + std::to_string(status) +
+                      (reason.empty() ? ")." : "): " + reason));
+}
+
+void LlamaEngine::forget_outputs() {
+  for (SlotState& slot : slots_) {
+    slot.output_row = -1;
+    slot.rollback_left = 0;
+  }
+}
+
+Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {
+  const TokenPos count = length_of(chunk);
+  CHECK(count >= 1 && count <= chunk_tokens_max_);
+  CHECK(length(slot) + count <= context_tokens_);
+  forget_outputs();
+  for (TokenPos i = 0; i < count; ++i) {
+    const bool wanted = logits == LogitsOf::kLastToken && i + 1 == count;
+    append_to_batch(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
+  }
+  if (auto run = run_batch({&slot, 1}); !run) return run;
+  SlotState& now = state(slot);
+  now.length += count;
+  now.output_row = logits == LogitsOf::kLastToken ? count - 1 : -1;
+  now.rollback_left =
+      std::min(static_cast<TokenPos>(llama_n_rs_seq(context_.get())), count - 1);
+  return {};
+}
+
+Result<void> LlamaEngine::decode(std::span<const DecodeStep> steps) {
+  CHECK(!steps.empty());
+  forget_outputs();
+  std::vector<SlotId> slots;
+  for (const DecodeStep& step : steps) {
+    CHECK(std::ranges::find(slots, step.slot) == slots.end());
+    CHECK(length(step.slot) < context_tokens_);
+    append_to_batch(step.slot, step.token, length(step.slot), true);
+    slots.push_back(step.slot);
+  }
+  if (auto run = run_batch(slots); !run) return run;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    state(slots[i]).length += 1;
+    state(slots[i]).output_row = static_cast<int>(i);
+  }
+  return {};
+}
+
+Result<Sampled> LlamaEngine::sample(SlotId slot, Sampler& sampler) {
+  const int row = state(slot).output_row;
+  CHECK(row >= 0);
+  return static_cast<LlamaSampler&>(sampler).sample(context_.get(), row, logits(slot));
+}
+
+std::span<const float> LlamaEngine::logits(SlotId slot) {
+  const int row = state(slot).output_row;
+  CHECK(row >= 0);
+  return {llama_get_logits_ith(context_.get(), row), vocabulary_};
+}
+
+// --- going back ------------------------------------------------------------
+
+bool LlamaEngine::has_uncuttable_part() const {
+  return shape_.find(PartKind::kSnapshot) != nullptr || shape_.find(PartKind::kWindow) != nullptr;
+}
+
+bool LlamaEngine::snapshot_allows_cut(const SlotState& slot, TokenPos position) const {
+  return shape_.find(PartKind::kSnapshot) == nullptr ||
+         slot.length - position <= slot.rollback_left;
+}
+
+bool LlamaEngine::window_allows_cut(SlotId slot, TokenPos position) const {
+  const Part* window = shape_.find(PartKind::kWindow);
+  // With a recurrent part the library reports that part's position here; such a
+  // state is never cut beyond the rollback depth, which the window outlasts.
+  if (window == nullptr || shape_.find(PartKind::kSnapshot) != nullptr) return true;
+  const llama_pos oldest = llama_memory_seq_pos_min(memory_of(context_.get()), slot.value);
+  return oldest >= 0 && oldest <= std::max(0, position - window->window);
+}
+
+bool LlamaEngine::can_cut(SlotId slot, TokenPos position) const {
+  const SlotState& now = state(slot);
+  if (position < 0 || position > now.length) return false;
+  if (position == 0 || position == now.length) return true;
+  return snapshot_allows_cut(now, position) && window_allows_cut(slot, position);
+}
+
+CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
+  if (!can_cut(slot, position)) return CutAnswer::kRefused;
+  SlotState& now = state(slot);
+  if (position == now.length) return CutAnswer::kDone;
+  if (position == 0) {
+    clear(slot);
+    return CutAnswer::kDone;
+  }
+  if (!llama_memory_seq_rm(memory_of(context_.get()), slot.value, position, -1)) {
+    return CutAnswer::kRefused;
+  }
+  now.length = position;
+  now.output_row = -1;
+  now.rollback_left = 0;
+  return CutAnswer::kDone;
+}
+
+void LlamaEngine::clear(SlotId slot) {
+  llama_memory_seq_rm(memory_of(context_.get()), slot.value, -1, -1);
+  state(slot) = SlotState{};
+}
+
+// --- saving and loading ----------------------------------------------------
+
+Result<SavedState> LlamaEngine::save(SlotId slot, SaveScope scope) const {
+  if (length(slot) == 0) return invalid_argument("slot", "An empty slot has no state to save.");
+  if (scope == SaveScope::kSnapshot && !has_uncuttable_part()) {  // X8
+    return Error{ErrorCode::kUnsupported, "This model's state has no part to snapshot.", ""};
+  }
+  SavedState saved{.scope = scope, .length = length(slot), .checksum = 0, .bytes = {}};
+  const auto flags = flags_of(scope);
+  saved.bytes.resize(llama_state_seq_get_size_ext(context_.get(), slot.value, flags));
+  const std::size_t written = llama_state_seq_get_data_ext(
+      context_.get(), reinterpret_cast<std::uint8_t*>(saved.bytes.data()), saved.bytes.size(),
+      slot.value, flags);
+  if (written == 0 || written != saved.bytes.size()) {
+    return engine_error("The state of a slot could not be copied out.");
+  }
+  saved.checksum = hash_bytes(saved.bytes);
+  return saved;
+}
+
+Result<void> LlamaEngine::load(SlotId slot, const SavedState& saved) {
+  const bool keeps_extents = saved.scope == SaveScope::kSnapshot;
+  const auto refuse = [&](std::string why) -> Result<void> {
+    clear(slot);  // X6
+    return engine_error("A saved state was refused: " + std::move(why));
+  };
+  if (saved.length <= 0) return refuse("it holds no token.");
+  if (saved.length > context_tokens_) return refuse("it is longer than the context.");
+  if (keeps_extents && !has_uncuttable_part()) return refuse("this model takes no snapshots.");
+  if (keeps_extents && shape_.find(PartKind::kExtent) && length(slot) < saved.length) {
+    return refuse("the slot holds fewer tokens than the snapshot.");
+  }
+  if (hash_bytes(saved.bytes) != saved.checksum) return refuse("its bytes are damaged.");
+  if (blob_head(saved.bytes) != kSequenceBlobMagic) return refuse("it is not of this engine.");
+  if (!keeps_extents) clear(slot);
+
+  std::size_t taken = 0;
+  try {
+    taken = llama_state_seq_set_data_ext(
+        context_.get(), reinterpret_cast<const std::uint8_t*>(saved.bytes.data()),
+        saved.bytes.size(), slot.value, flags_of(saved.scope));
+  } catch (const std::exception& failure) {
+    return refuse(failure.what());
+  }
+  if (taken != saved.bytes.size()) return refuse("the library did not take all of it.");
+  forget_outputs();
+  return verify_loaded(slot, saved.length);
+}
+
+// The recurrent part now stands at `length`; extents beyond it are cut, which
+// the library accepts because no recurrent state lies there any more.
+Result<void> LlamaEngine::verify_loaded(SlotId slot, TokenPos length) {
+  const auto memory = memory_of(context_.get());
+  const bool trimmed = llama_memory_seq_rm(memory, slot.value, length, -1);
+  if (!trimmed || llama_memory_seq_pos_max(memory, slot.value) != length - 1) {
+    clear(slot);
+    return engine_error("A saved state was refused: it is not " + std::to_string(length) +
+                        " tokens long.");
+  }
+  state(slot).length = length;
+  return {};
+}
+
+std::vector<std::string> LlamaEngine::check() const {
+  std::vector<std::string> violations;
+  for (int i = 0; i < slot_count(); ++i) {
+    const TokenPos held = length(SlotId{i});
+    const llama_pos last = llama_memory_seq_pos_max(memory_of(context_.get()), i);
+    if (last + 1 != held) {
+      violations.push_back("E1: slot " + std::to_string(i) + " counts " + std::to_string(held) +
+                           " tokens, the library " + std::to_string(last + 1));
+    }
+    if (held < 0 || held > context_tokens_) {
+      violations.push_back("E2: slot " + std::to_string(i) + " holds " + std::to_string(held));
+    }
+  }
+  return violations;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,112 @@
+// LlamaEngine: the Engine on libllama v0.5.0.
+//
+// Slot k is sequence k in a stream of its own (kv_unified = false), so cell i
+// of a slot is token i and nothing foreign lies between. A prefill chunk is one
+// sequence in one llama_decode and fits one ubatch.
+//
+// Traps of the library and where each is disarmed:
+//   X1  seq_rm on a recurrent state answers true beyond the last ubatch, with a
+//       stale state: can_cut() bounds the depth by min(n_rs_seq, tokens - 1) of
+//       the slot's last own batch, and allows one cut per batch
+//   X2  seq_rm of a middle range punches a hole into hybrids: only tails are cut
+//   X3  seq_rm on a sliding window never fails although the window is gone:
+//       can_cut() looks at the oldest position held
+//   X4  a batch of several sequences may move another's rollback planes: a cut
+//       within the rollback depth needs the slot to have been alone in the
+//       engine's latest batch
+//   X5  seq_cp forgets a pending rollback: seq_cp is not used
+//   X6  a failed or empty restore leaves half a state: load() refuses empty
+//       states, verifies length after the library's own answer, and clears
+//   X7  a blob with a bad head throws through the C API: verified before, and
+//       nothing escapes
+//   X8  PARTIAL_ONLY on plain attention writes everything: save(kSnapshot) is
+//       kUnsupported there
+//   X9  M-RoPE models accept gaps in positions: positions are assigned here,
+//       from length(), and never come from a caller
+//   X10 a failed decode leaves hybrids with the tokens applied: every slot of a
+//       failed batch is cleared; the abort callback is never installed
+//   X11 seq_add/seq_div abort or corrupt: not used
+//   X12 a grammar starting with %llguidance aborts the process: refused (sampler)
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/llama/llama_config.h"
+#include "engine/llama/llama_handles.h"
+
+namespace holdfast {
+
+class LlamaThreads;
+
+class LlamaEngine final : public Engine {
+ public:
+  // Measures the shape of a model's state in a small throw-away context.
+  [[nodiscard]] static Result<StateShape> measure_shape(llama_model* model,
+                                                        const LlamaConfig& config);
+
+  // `model` must outlive the engine. The context size in `config` is final here.
+  [[nodiscard]] static Result<std::unique_ptr<LlamaEngine>> create(
+      std::shared_ptr<llama_model> model, const LlamaConfig& config, StateShape shape);
+  ~LlamaEngine() override;
+
+  [[nodiscard]] const StateShape& shape() const override { return shape_; }
+  [[nodiscard]] int slot_count() const override { return static_cast<int>(slots_.size()); }
+  [[nodiscard]] TokenPos context_tokens() const override { return context_tokens_; }
+  [[nodiscard]] TokenPos chunk_tokens_max() const override { return chunk_tokens_max_; }
+  [[nodiscard]] TokenPos length(SlotId slot) const override { return state(slot).length; }
+
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
+  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
+  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler) override;
+  [[nodiscard]] std::span<const float> logits(SlotId slot) override;
+
+  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  void clear(SlotId slot) override;
+
+  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
+  [[nodiscard]] Result<void> load(SlotId slot, const SavedState& state) override;
+
+  [[nodiscard]] std::vector<std::string> check() const override;
+
+ private:
+  struct SlotState {
+    TokenPos length = 0;
+    int output_row = -1;            // row of the latest batch's logits, or -1
+    TokenPos rollback_left = 0;     // tokens that may still be taken back (X1, X4)
+  };
+
+  LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,
+              std::unique_ptr<LlamaThreads> threads, StateShape shape, const LlamaConfig& config);
+
+  [[nodiscard]] const SlotState& state(SlotId slot) const;
+  [[nodiscard]] SlotState& state(SlotId slot);
+  [[nodiscard]] bool snapshot_allows_cut(const SlotState& slot, TokenPos position) const;
+  [[nodiscard]] bool window_allows_cut(SlotId slot, TokenPos position) const;
+  void append_to_batch(SlotId slot, Token token, TokenPos position, bool logits);
+  [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots);
+  void forget_outputs();
+  [[nodiscard]] Result<void> verify_loaded(SlotId slot, TokenPos length);
+  [[nodiscard]] bool has_uncuttable_part() const;
+
+  std::shared_ptr<llama_model> model_;
+  // The threads outlive the context that uses them.
+  std::unique_ptr<LlamaThreads> threads_;
+  LlamaContextPtr context_;
+  StateShape shape_;
+  TokenPos context_tokens_ = 0;
+  TokenPos chunk_tokens_max_ = 0;
+  std::size_t vocabulary_ = 0;
+  std::vector<SlotState> slots_;
+
+  // The batch under construction, in the library's layout.
+  std::vector<Token> batch_tokens_;
+  std::vector<llama_pos> batch_positions_;
+  std::vector<std::int32_t> batch_sequence_counts_;
+  std::vector<llama_seq_id> batch_sequences_;
+  std::vector<llama_seq_id*> batch_sequence_pointers_;
+  std::vector<std::int8_t> batch_logits_;
+};
+
+}  // namespace holdfast

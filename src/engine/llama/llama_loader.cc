@@ -1,0 +1,237 @@
+// Loading: the library's start, the file's checks, and how much context fits.
+#include <dlfcn.h>
+#include <ggml-backend.h>
+#include <llama.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "engine/llama/llama_config.h"
+#include "engine/llama/llama_engine.h"
+#include "engine/llama/llama_text.h"
+
+namespace holdfast {
+
+namespace {
+
+// --- the library's log -----------------------------------------------------
+
+std::mutex log_mutex;
+std::function<void(int, const std::string&)> log_sink;  // guarded by log_mutex
+std::string last_error_line;                            // guarded by log_mutex
+
+int level_of(ggml_log_level level) {
+  switch (level) {
+    case GGML_LOG_LEVEL_ERROR: return 3;
+    case GGML_LOG_LEVEL_WARN: return 2;
+    case GGML_LOG_LEVEL_INFO: return 1;
+    default: return 0;
+  }
+}
+
+void take_log_line(ggml_log_level level, const char* text, void*) {
+  std::string line(text);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+  if (line.empty() || line == ".") return;
+  const std::lock_guard lock(log_mutex);
+  if (level == GGML_LOG_LEVEL_ERROR && last_error_line.empty()) last_error_line = line;
+  if (log_sink) log_sink(level_of(level), line);
+}
+
+std::string take_last_error_line() {
+  const std::lock_guard lock(log_mutex);
+  return std::exchange(last_error_line, {});
+}
+
+// --- start-up --------------------------------------------------------------
+
+// Backends that are separate files lie beside the library itself.
+std::string library_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&llama_backend_init), &info) == 0) return ".";
+  std::error_code ignored;
+  return std::filesystem::canonical(info.dli_fname, ignored).parent_path().string();
+}
+
+void start_library() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llama_log_set(take_log_line, nullptr);
+    ggml_backend_load_all_from_path(library_folder().c_str());
+    llama_backend_init();
+  });
+}
+
+// --- the file --------------------------------------------------------------
+
+Result<void> check_file(const std::string& path) {
+  const auto refuse = [&](const std::string& why) -> Result<void> {
+    return Error{ErrorCode::kInvalidArgument, "Cannot load " + path + ": " + why, "--model"};
+  };
+  std::error_code failure;
+  const auto status = std::filesystem::status(path, failure);
+  if (status.type() == std::filesystem::file_type::not_found) return refuse("there is no such file.");
+  if (status.type() == std::filesystem::file_type::directory) {
+    return refuse("it is a folder; name the .gguf file in it.");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return refuse(std::strerror(errno));
+  std::array<char, 4> magic{};
+  file.read(magic.data(), magic.size());
+  if (file.gcount() < 4 || std::memcmp(magic.data(), "GGUF", 4) != 0) {
+    return refuse("it is not a GGUF file (other formats must be converted first).");
+  }
+  return {};
+}
+
+bool report_progress(float share, void* progress) {
+  const auto& callback = *static_cast<const LoadProgress*>(progress);
+  return !callback || callback(share);
+}
+
+llama_load_mode load_mode_from(const LlamaConfig& config) {
+  if (config.use_mlock) {
+    return config.use_mmap ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MLOCK;
+  }
+  return config.use_mmap ? LLAMA_LOAD_MODE_AUTO : LLAMA_LOAD_MODE_NONE;
+}
+
+Result<llama_split_mode> split_mode_from(const std::string& name) {
+  if (name == "none") return LLAMA_SPLIT_MODE_NONE;
+  if (name == "layer") return LLAMA_SPLIT_MODE_LAYER;
+  if (name == "row") return LLAMA_SPLIT_MODE_ROW;
+  return invalid_argument("--split-mode", "--split-mode is one of none, layer, row.");
+}
+
+Result<std::vector<ggml_backend_dev_t>> find_devices(const std::vector<std::string>& names) {
+  std::vector<ggml_backend_dev_t> devices;
+  for (const std::string& name : names) {
+    ggml_backend_dev_t device = ggml_backend_dev_by_name(name.c_str());
+    if (device == nullptr) return invalid_argument("--device", "There is no device '" + name + "'.");
+    devices.push_back(device);
+  }
+  if (!devices.empty()) devices.push_back(nullptr);  // the library's end mark
+  return devices;
+}
+
+Result<std::shared_ptr<llama_model>> load_file(const LlamaConfig& config,
+                                               const LoadProgress& progress) {
+  if (auto file = check_file(config.model_path); !file) return file.error();
+  auto split = split_mode_from(config.split_mode);
+  if (!split) return split.error();
+  auto devices = find_devices(config.devices);
+  if (!devices) return devices.error();
+
+  llama_model_params params = llama_model_default_params();
+  params.n_gpu_layers = config.gpu_layers;
+  params.split_mode = *split;
+  params.main_gpu = config.main_gpu;
+  std::vector<float> shares = config.tensor_split;
+  shares.resize(llama_max_devices(), 0.0F);
+  if (!config.tensor_split.empty()) params.tensor_split = shares.data();
+  if (!devices->empty()) params.devices = devices->data();
+  params.load_mode = load_mode_from(config);
+  params.progress_callback = report_progress;
+  params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
+
+  take_last_error_line();
+  std::string reason;
+  llama_model* model = nullptr;
+  try {
+    model = llama_model_load_from_file(config.model_path.c_str(), params);
+  } catch (const std::exception& failure) {
+    reason = failure.what();
+  }
+  if (model == nullptr) {
+    if (reason.empty()) reason = take_last_error_line();
+    return Error{ErrorCode::kInvalidArgument,
+                 "Cannot load " + config.model_path + ": " +
+                     (reason.empty() ? "the engine refused it." : reason),
+                 "--model"};
+  }
+  return std::shared_ptr<llama_model>(model, LlamaModelFree{});
+}
+
+// --- how much context ------------------------------------------------------
+
+ByteCount free_memory_bytes() {
+  ByteCount device_bytes = 0;
+  for (std::size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    ggml_backend_dev_t device = ggml_backend_dev_get(i);
+    if (ggml_backend_dev_type(device) != GGML_BACKEND_DEVICE_TYPE_GPU) continue;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    ggml_backend_dev_memory(device, &free, &total);
+    device_bytes += free;
+  }
+  if (device_bytes > 0) return device_bytes;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    ByteCount kib = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %lu kB", &kib) == 1) return kib * 1024;
+  }
+  return 4ULL << 30;
+}
+
+// The model's own context, or as much of it as the slots can hold in half of
+// the free memory; in steps of 1024 and never below 2048 tokens.
+TokenPos context_that_fits(const llama_model* model, const StateShape& shape, int slots) {
+  const TokenPos wanted = std::max(2048, llama_model_n_ctx_train(model));
+  const ByteCount per_token = shape.bytes_per_token() * static_cast<ByteCount>(slots);
+  if (per_token == 0) return wanted;
+  const ByteCount affordable = free_memory_bytes() / 2 / per_token;
+  if (affordable >= static_cast<ByteCount>(wanted)) return wanted;
+  return std::max<TokenPos>(2048, static_cast<TokenPos>(affordable / 1024 * 1024));
+}
+
+// The first computation touches every weight and sizes every buffer; better
+// now than in somebody's first request.
+Result<void> warm_up(Engine& engine) {
+  const SlotId slot{0};
+  const Tokens tokens{0, 1};
+  if (auto run = engine.prefill(slot, tokens, LogitsOf::kLastToken); !run) return run;
+  engine.clear(slot);
+  return {};
+}
+
+}  // namespace
+
+void set_llama_log(std::function<void(int, const std::string&)> sink) {
+  {
+    const std::lock_guard lock(log_mutex);
+    log_sink = std::move(sink);
+  }
+  start_library();
+}
+
+std::string llama_library_info() {
+  start_library();
+  return std::string("llama.cpp ") + llama_version() + " (" + llama_print_system_info() + ")";
+}
+
+Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgress& progress) {
+  start_library();
+  auto model = load_file(config, progress);
+  if (!model) return model.error();
+  auto shape = LlamaEngine::measure_shape(model->get(), config);
+  if (!shape) return shape.error();
+  LlamaConfig sized = config;
+  if (sized.context_tokens <= 0) {
+    sized.context_tokens = context_that_fits(model->get(), *shape, config.slots);
+  }
+  auto text = LlamaText::create(*model, config.model_path, config.chat_template);
+  if (!text) return text.error();
+  auto engine = LlamaEngine::create(*model, sized, std::move(*shape));
+  if (!engine) return engine.error();
+  if (config.warm_up) {
+    if (auto warm = warm_up(**engine); !warm) return warm.error();
+  }
+  return LoadedModel{std::move(*text), std::move(*engine)};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,192 @@
+#include "engine/llama/llama_sampler.h"
+
+#include <json-schema-to-grammar.h>
+#include <json.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/llama/llama_reply.h"
+
+namespace holdfast {
+
+namespace {
+
+// Penalties look at most this far back when a request says "all of it" (-1).
+constexpr int kPenaltyWindowMax = 16384;
+
+int penalty_window(int requested) { return requested < 0 ? kPenaltyWindowMax : requested; }
+
+void copy_numbers(const SamplingParams& from, common_params_sampling& to) {
+  to.seed = from.seed.value_or(LLAMA_DEFAULT_SEED);
+  to.n_prev = std::max(64, penalty_window(from.repeat_last_n));
+  to.temp = from.temperature;
+  to.top_k = from.top_k;
+  to.top_p = from.top_p;
+  to.min_p = from.min_p;
+  to.typ_p = from.typical_p;
+  to.top_n_sigma = from.top_n_sigma;
+  to.xtc_probability = from.xtc_probability;
+  to.xtc_threshold = from.xtc_threshold;
+  to.dynatemp_range = from.dynatemp_range;
+  to.dynatemp_exponent = from.dynatemp_exponent;
+  to.penalty_last_n = penalty_window(from.repeat_last_n);
+  to.penalty_repeat = from.repeat_penalty;
+  to.penalty_present = from.presence_penalty;
+  to.penalty_freq = from.frequency_penalty;
+  to.dry_multiplier = from.dry_multiplier;
+  to.dry_base = from.dry_base;
+  to.dry_allowed_length = from.dry_allowed_length;
+  to.dry_penalty_last_n = penalty_window(from.dry_penalty_last_n);
+  to.dry_sequence_breakers = from.dry_sequence_breakers;
+  to.mirostat = std::clamp(from.mirostat, 0, 2);
+  to.mirostat_tau = from.mirostat_tau;
+  to.mirostat_eta = from.mirostat_eta;
+  to.min_keep = from.min_keep;
+  to.no_perf = true;
+}
+
+void copy_biases(const llama_vocab* vocab, const SamplingParams& from, common_params_sampling& to) {
+  const int vocabulary = llama_vocab_n_tokens(vocab);
+  for (const auto& [token, bias] : from.logit_bias) {
+    if (token >= 0 && token < vocabulary) to.logit_bias.push_back({token, bias});
+  }
+  to.ignore_eos = from.ignore_eos;
+  if (!from.ignore_eos) return;
+  for (Token token = 0; token < vocabulary; ++token) {
+    if (llama_vocab_is_eog(vocab, token)) to.logit_bias.push_back({token, -INFINITY});
+  }
+}
+
+Result<void> set_grammar(const SamplingParams& from, common_params_sampling& to) {
+  if (!from.json_schema.empty()) {
+    try {
+      to.grammar = {COMMON_GRAMMAR_TYPE_OUTPUT_FORMAT,
+                    json_schema_to_grammar(common_json::parse(from.json_schema))};
+    } catch (const std::exception& failure) {
+      return invalid_argument("response_format",
+                              std::string("The JSON schema cannot be used: ") + failure.what());
+    }
+  } else if (!from.grammar.empty()) {
+    to.grammar = {COMMON_GRAMMAR_TYPE_USER, from.grammar};
+  }
+  return {};
+}
+
+// The chain's own constructor leaks, or stops the process, on a bad grammar.
+Result<void> check_grammar(const llama_vocab* vocab, const common_params_sampling& params) {
+  if (params.grammar.empty()) return {};
+  const std::string& text = params.grammar.grammar;
+  const char* field = params.grammar.type == COMMON_GRAMMAR_TYPE_USER ? "grammar" : "response_format";
+  if (text.starts_with("%llguidance")) {
+    return invalid_argument(field, "llguidance grammars are not supported; write the grammar in GBNF.");
+  }
+  llama_sampler* trial = llama_sampler_init_grammar(vocab, text.c_str(), "root");
+  if (trial == nullptr) return invalid_argument(field, "The grammar does not parse.");
+  llama_sampler_free(trial);
+  return {};
+}
+
+Result<void> set_sampler_order(const SamplingParams& from, common_params_sampling& to) {
+  if (from.samplers.empty()) return {};
+  to.samplers = common_sampler_types_from_names(from.samplers);
+  if (to.samplers.size() == from.samplers.size()) return {};
+  return invalid_argument("samplers", "'samplers' names a sampler that does not exist.");
+}
+
+bool picks_largest(const common_params_sampling& params) {
+  return params.temp <= 0.0F && params.dynatemp_range <= 0.0F && params.mirostat == 0 &&
+         params.penalty_repeat == 1.0F && params.penalty_freq == 0.0F &&
+         params.penalty_present == 0.0F && params.dry_multiplier == 0.0F &&
+         params.xtc_probability == 0.0F && params.typ_p >= 1.0F && params.logit_bias.empty() &&
+         params.grammar.empty() && params.reasoning_budget_tokens < 0;
+}
+
+bool suppresses_tokens(const llama_vocab* vocab) {
+  std::int32_t count = 0;
+  llama_vocab_get_suppress_tokens(vocab, &count);
+  return count > 0;
+}
+
+float log_of_sum_of_exponentials(std::span<const float> logits, float largest) {
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
+  return largest + static_cast<float>(std::log(sum));
+}
+
+// Log-probabilities of the model itself, before any sampler changed them.
+void report_logprobs(Sampled& sampled, std::span<const float> logits, int top) {
+  const float largest = *std::ranges::max_element(logits);
+  const float normaliser = log_of_sum_of_exponentials(logits, largest);
+  const auto logprob = [&](Token token) {
+    return logits[static_cast<std::size_t>(token)] - normaliser;
+  };
+  sampled.logprob = logprob(sampled.token);
+  std::vector<Token> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto count = std::min<std::size_t>(static_cast<std::size_t>(top), order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](Token a, Token b) { return logprob(a) > logprob(b); });
+  for (std::size_t i = 0; i < count; ++i) sampled.top.push_back({order[i], logprob(order[i])});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LlamaSampler>> LlamaSampler::create(const llama_model* model,
+                                                           const SamplingParams& params,
+                                                           const LlamaReplyFormat* format) {
+  const llama_vocab* vocab = llama_model_get_vocab(model);
+  common_params_sampling chain_params;
+  copy_numbers(params, chain_params);
+  copy_biases(vocab, params, chain_params);
+  if (auto order = set_sampler_order(params, chain_params); !order) return order.error();
+  if (auto grammar = set_grammar(params, chain_params); !grammar) return grammar.error();
+  if (format != nullptr) {
+    format->constrain(vocab, params.reasoning_budget_tokens, chain_params);
+  }
+  if (auto valid = check_grammar(vocab, chain_params); !valid) return valid.error();
+  try {
+    common_sampler_ptr chain(common_sampler_init(model, chain_params));
+    const bool largest = picks_largest(chain_params) && !suppresses_tokens(vocab);
+    return std::unique_ptr<LlamaSampler>(
+        new LlamaSampler(std::move(chain), largest, params.top_logprobs));
+  } catch (const std::exception& failure) {
+    return invalid_argument("grammar", std::string("Sampling cannot start: ") + failure.what());
+  }
+}
+
+void LlamaSampler::accept_prompt(TokenSpan prompt) {
+  if (only_largest_) return;
+  for (const Token token : prompt) common_sampler_accept(chain_.get(), token, false);
+}
+
+Result<void> LlamaSampler::accept(Token token) {
+  if (only_largest_) return {};
+  try {
+    common_sampler_accept(chain_.get(), token, true);
+  } catch (const std::exception& failure) {
+    return Error{ErrorCode::kEngine, std::string("The grammar cannot go on: ") + failure.what(), ""};
+  }
+  return {};
+}
+
+std::uint32_t LlamaSampler::seed() const { return common_sampler_get_seed(chain_.get()); }
+
+Result<Sampled> LlamaSampler::sample(llama_context* context, int row,
+                                     std::span<const float> logits) {
+  Sampled sampled;
+  if (only_largest_) {
+    sampled.token = static_cast<Token>(std::ranges::max_element(logits) - logits.begin());
+  } else {
+    try {
+      sampled.token = common_sampler_sample(chain_.get(), context, row);
+    } catch (const std::exception& failure) {
+      return Error{ErrorCode::kEngine, std::string("Sampling failed: ") + failure.what(), ""};
+    }
+  }
+  if (top_logprobs_) report_logprobs(sampled, logits, *top_logprobs_);
+  return sampled;
+}
+
+}  // namespace holdfast

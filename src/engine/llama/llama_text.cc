@@ -1,0 +1,171 @@
+#include "engine/llama/llama_text.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "engine/llama/llama_reply.h"
+#include "engine/llama/llama_sampler.h"
+
+namespace holdfast {
+
+namespace {
+
+std::string meta_value(const llama_model* model, const char* key) {
+  std::array<char, 512> buffer{};
+  const int size = llama_model_meta_val_str(model, key, buffer.data(), buffer.size());
+  return size > 0 ? std::string(buffer.data()) : std::string();
+}
+
+// "qwen35 0.8B Q8_0" describes three things; the last word is the file type.
+std::string file_type_name(const llama_model* model) {
+  return llama_ftype_name(llama_model_ftype(model));
+}
+
+Role role_from(common_chat_role role) {
+  switch (role) {
+    case COMMON_CHAT_ROLE_SYSTEM: return Role::kSystem;
+    case COMMON_CHAT_ROLE_USER: return Role::kUser;
+    case COMMON_CHAT_ROLE_ASSISTANT: return Role::kAssistant;
+    case COMMON_CHAT_ROLE_TOOL: return Role::kTool;
+    case COMMON_CHAT_ROLE_UNKNOWN: break;
+  }
+  return Role::kUnknown;
+}
+
+}  // namespace
+
+LlamaText::LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates)
+    : model_(std::move(model)),
+      vocab_(llama_model_get_vocab(model_.get())),
+      templates_(std::move(templates)) {}
+
+Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama_model> model,
+                                                           const std::string& path,
+                                                           const std::string& chat_template) {
+  common_chat_templates_ptr templates;
+  try {
+    templates = common_chat_templates_init(model.get(), chat_template);
+  } catch (const std::exception& failure) {
+    return invalid_argument("--chat-template",
+                            std::string("The chat template cannot be used: ") + failure.what());
+  }
+  std::shared_ptr<LlamaText> text(new LlamaText(std::move(model), std::move(templates)));
+  text->read_card(path);
+  text->turn_ends_ = text->find_turn_ends();
+  return std::shared_ptr<const LlamaText>(text);
+}
+
+void LlamaText::read_card(const std::string& path) {
+  card_.path = path;
+  card_.name = meta_value(model_.get(), "general.name");
+  if (card_.name.empty()) card_.name = std::filesystem::path(path).stem().string();
+  card_.architecture = meta_value(model_.get(), "general.architecture");
+  card_.file_type = file_type_name(model_.get());
+  card_.context_train = llama_model_n_ctx_train(model_.get());
+  card_.parameters = static_cast<std::int64_t>(llama_model_n_params(model_.get()));
+  card_.size_bytes = static_cast<std::int64_t>(llama_model_size(model_.get()));
+  card_.vocabulary = llama_vocab_n_tokens(vocab_);
+  card_.vocabulary_type = llama_vocab_type(vocab_);
+  card_.embedding = llama_model_n_embd(model_.get());
+  if (const Token bos = llama_vocab_bos(vocab_); bos >= 0) card_.bos_text = piece(bos, true);
+  if (const Token eos = llama_vocab_eos(vocab_); eos >= 0) card_.eos_text = piece(eos, true);
+  card_.chat_template = common_chat_templates_source(templates_.get());
+  card_.chat_template_caps = common_chat_templates_get_caps(templates_.get());
+}
+
+Tokens LlamaText::tokenize(std::string_view text, bool add_special, bool parse_special) const {
+  return common_tokenize(vocab_, std::string(text), add_special, parse_special);
+}
+
+std::string LlamaText::piece(Token token, bool special) const {
+  return common_token_to_piece(vocab_, token, special);
+}
+
+bool LlamaText::ends_generation(Token token) const { return llama_vocab_is_eog(vocab_, token); }
+
+// Renders three turns and looks at what stands between an end-of-generation
+// token and the next control token: "<|im_end|>\n", "<end_of_turn>\n", "<|eot_id|>".
+std::vector<Tokens> LlamaText::find_turn_ends() const {
+  ChatInput probe;
+  probe.messages_json =
+      R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}])";
+  std::vector<Tokens> found;
+  const auto chat = render(probe);
+  if (!chat) return found;
+  const Tokens tokens = tokenize(chat->prompt, true, true);
+  constexpr std::size_t kTrailMax = 2;  // a newline or two; more would be content
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!ends_generation(tokens[i])) continue;
+    Tokens sequence{tokens[i]};
+    for (std::size_t j = i + 1; j < tokens.size() && sequence.size() <= kTrailMax; ++j) {
+      const bool blank = piece(tokens[j], true).find_first_not_of(" \n\r\t") == std::string::npos;
+      if (!blank) break;
+      sequence.push_back(tokens[j]);
+    }
+    if (std::ranges::find(found, sequence) == found.end()) found.push_back(sequence);
+  }
+  return found;
+}
+
+common_chat_templates_inputs LlamaText::library_inputs(const ChatInput& input) const {
+  common_chat_templates_inputs inputs;
+  inputs.messages = common_chat_msgs_parse_oaicompat(common_json::parse(input.messages_json));
+  if (!input.tools_json.empty()) {
+    inputs.tools = common_chat_tools_parse_oaicompat(common_json::parse(input.tools_json));
+  }
+  inputs.tool_choice = common_chat_tool_choice_parse_oaicompat(input.tool_choice);
+  const auto parallel = card_.chat_template_caps.find("supports_parallel_tool_calls");
+  inputs.parallel_tool_calls = input.parallel_tool_calls.value_or(
+      parallel != card_.chat_template_caps.end() && parallel->second);
+  inputs.json_schema = input.json_schema;
+  inputs.grammar = input.grammar;
+  inputs.use_jinja = true;
+  inputs.reasoning_format = reasoning_format_from_name(input.reasoning_format);
+  inputs.chat_template_kwargs = input.template_kwargs;
+  inputs.enable_thinking = input.enable_thinking.value_or(true);
+  inputs.add_generation_prompt = input.add_generation_prompt && !input.continue_final_message;
+  inputs.continue_final_message = input.continue_final_message ? COMMON_CHAT_CONTINUATION_AUTO
+                                                               : COMMON_CHAT_CONTINUATION_NONE;
+  return inputs;
+}
+
+Result<RenderedChat> LlamaText::render(const ChatInput& input) const {
+  try {
+    common_chat_params params = common_chat_templates_apply(templates_.get(), library_inputs(input));
+    RenderedChat chat;
+    chat.prompt = params.prompt;
+    chat.generation_prompt = params.generation_prompt;
+    chat.stops = params.additional_stops;
+    chat.format = std::make_shared<const LlamaReplyFormat>(std::move(params), input, vocab_);
+    return chat;
+  } catch (const std::exception& failure) {
+    return invalid_argument(
+        "messages", std::string("The chat template does not take these messages: ") + failure.what());
+  }
+}
+
+std::vector<MessageSpan> LlamaText::message_spans(const RenderedChat& chat,
+                                                  TokenSpan tokens) const {
+  const auto& format = static_cast<const LlamaReplyFormat&>(*chat.format);
+  std::vector<MessageSpan> spans;
+  for (const auto& span : format.delimiters().split(Tokens(tokens.begin(), tokens.end())).spans) {
+    spans.push_back({role_from(span.role), static_cast<TokenPos>(span.pos),
+                     static_cast<TokenPos>(span.pos + span.len)});
+  }
+  return spans;
+}
+
+Result<std::unique_ptr<Sampler>> LlamaText::make_sampler(const SamplingParams& params,
+                                                         const ReplyFormat* format) const {
+  auto sampler = LlamaSampler::create(model_.get(), params,
+                                      static_cast<const LlamaReplyFormat*>(format));
+  if (!sampler) return sampler.error();
+  return std::unique_ptr<Sampler>(std::move(*sampler));
+}
+
+std::unique_ptr<ReplyParser> LlamaText::make_parser(const ReplyFormat& format) const {
+  return std::make_unique<LlamaReplyParser>(static_cast<const LlamaReplyFormat&>(format));
+}
+
+}  // namespace holdfast

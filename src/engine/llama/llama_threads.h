@@ -1,0 +1,29 @@
+// LlamaThreads keeps worker threads alive between graph computations. Without
+// them some builds of the library start threads anew for every token.
+#pragma once
+
+#include <ggml-backend.h>
+#include <ggml-cpu.h>
+#include <llama.h>
+
+namespace holdfast {
+
+class LlamaThreads {
+ public:
+  LlamaThreads(int threads, int threads_batch);
+  ~LlamaThreads();
+  LlamaThreads(const LlamaThreads&) = delete;
+  LlamaThreads& operator=(const LlamaThreads&) = delete;
+
+  void attach_to(llama_context* context) const;
+
+ private:
+  [[nodiscard]] ggml_threadpool* make_pool(int threads, bool paused) const;
+
+  decltype(ggml_threadpool_new)* new_pool_ = nullptr;
+  decltype(ggml_threadpool_free)* free_pool_ = nullptr;
+  ggml_threadpool* decode_pool_ = nullptr;
+  ggml_threadpool* batch_pool_ = nullptr;  // null: the decode pool serves both
+};
+
+}  // namespace holdfast

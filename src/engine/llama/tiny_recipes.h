@@ -1,0 +1,27 @@
+// The architectures that tiny models come in, each as a list of parts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/llama/tiny_blueprint.h"
+
+namespace holdfast::llama_engine::tiny {
+
+struct Recipe {
+  std::string_view name;
+  const char* arch;                 // llama.cpp's name, the prefix of the keys
+  std::string_view mixers;          // as in Blueprint
+  std::string_view feed_forwards;   // as in Blueprint
+  std::array<Part, 10> parts = {};  // after the trunk; null beyond the last
+  bool has_mtp = false;
+};
+
+[[nodiscard]] std::span<const Recipe> recipes();
+
+// REQUIRES: `width` is a multiple of 128; recipe.has_mtp if `mtp`.
+[[nodiscard]] Blueprint blueprint_of(const Recipe& recipe, std::uint32_t width, bool mtp);
+
+}  // namespace holdfast::llama_engine::tiny

@@ -1,0 +1,104 @@
+// What the API hands to the scheduler, and what comes back.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/sampling.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+enum class FinishReason {
+  kStopToken,    // the model ended its turn
+  kStopString,   // a stop string of the request or the template appeared
+  kMaxTokens,
+  kContextFull,
+};
+
+// Times as llama-server reports them, in milliseconds.
+struct Timings {
+  TokenPos cached_tokens = 0;     // prompt tokens not computed again
+  TokenPos prompt_tokens = 0;     // prompt tokens computed
+  double prompt_ms = 0.0;
+  TokenPos predicted_tokens = 0;
+  double predicted_ms = 0.0;
+  double queued_ms = 0.0;
+};
+
+// The request left the queue; `slot` works on it.
+struct Started {
+  SlotId slot;
+  TokenPos prompt_tokens = 0;
+  TokenPos cached_tokens = 0;
+};
+
+struct PromptProgress {
+  TokenPos total = 0;
+  TokenPos cached = 0;
+  TokenPos processed = 0;  // cached ones included
+  double ms = 0.0;
+};
+
+// One generated token as a client sees it.
+struct TokenReport {
+  Sampled sampled;
+  std::string text;  // its bytes, which may be a part of a character
+};
+
+// More text: whole characters that no stop string can take back.
+struct TextDelta {
+  std::string text;
+  std::vector<TokenReport> tokens;  // filled when logprobs were asked for
+  Timings timings;                  // so far
+};
+
+struct Finished {
+  FinishReason reason = FinishReason::kStopToken;
+  std::string stop_string;
+  SlotId slot;
+  TokenPos prompt_tokens = 0;
+  Timings timings;
+};
+
+struct Failed {
+  Error error;
+};
+
+using Event = std::variant<Started, PromptProgress, TextDelta, Finished, Failed>;
+
+// Receives the events of one request: Started, then PromptProgress and
+// TextDelta, and at last exactly one Finished or Failed.
+// Called on the scheduler's thread; must not block.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on_event(Event event) = 0;
+};
+
+struct GenerateRequest {
+  std::string id;
+  std::string client;                  // who asks, for fairness: an API key or an address
+  Tokens prompt;
+  std::vector<MessageSpan> spans;
+  std::unique_ptr<Sampler> sampler;
+  TokenPos max_tokens = -1;            // -1: as many as the context holds
+  std::vector<std::string> stops;
+  bool ignore_eos = false;
+  bool want_tokens = false;            // report each token (logprobs)
+  bool want_progress = false;
+  bool special_text = false;           // show control tokens as text
+  bool reuse = true;                   // cache_prompt
+  std::optional<SlotId> slot;          // id_slot
+  // How long it may take in all, queue included; zero: no limit.
+  std::chrono::milliseconds timeout{0};
+  std::shared_ptr<EventSink> sink;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,479 @@
+#include "serve/scheduler.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.h"
+
+namespace holdfast {
+
+namespace {
+
+GridRule grid_rule(const Engine& engine, const TextModel& text, TokenPos step) {
+  return {std::min(step, engine.chunk_tokens_max()), text.turn_ends()};
+}
+
+Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancelled.", ""}; }
+
+Error stopping_error() {
+  return {ErrorCode::kUnavailable, "The server is shutting down.", ""};
+}
+
+// Every fourth chunk goes to the prompt that has waited longest; the others to
+// the one that is nearest to its first token.
+constexpr std::uint64_t kOldestEvery = 4;
+
+}  // namespace
+
+Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions options,
+                     const Clock& clock, SchedulerObserver* observer)
+    : engine_(engine),
+      text_(text),
+      options_(options),
+      clock_(clock),
+      observer_(observer),
+      grid_(grid_rule(engine, text, options.grid_step)) {
+  for (int i = 0; i < engine.slot_count(); ++i) {
+    Slot slot;
+    slot.id = SlotId{i};
+    slots_.push_back(std::move(slot));
+  }
+  publish_status();
+}
+
+Scheduler::~Scheduler() { stop(StopMode::kCut); }
+
+// --- called from other threads ---------------------------------------------
+
+Result<void> Scheduler::submit(GenerateRequest request) {
+  CHECK(request.sink != nullptr && request.sampler != nullptr);
+  if (request.prompt.empty()) return invalid_argument("prompt", "The prompt holds no token.");
+  if (length_of(request.prompt) >= engine_.context_tokens()) {
+    return Error{ErrorCode::kContextExceeded,
+                 "The prompt has " + std::to_string(request.prompt.size()) +
+                     " tokens; the context holds " + std::to_string(engine_.context_tokens()) +
+                     " and one must be left for the answer. Send less, or start the server with a"
+                     " larger --ctx-size.",
+                 "messages"};
+  }
+  if (request.slot && (request.slot->value < 0 || request.slot->value >= engine_.slot_count())) {
+    return invalid_argument("id_slot", "'id_slot' is between 0 and " +
+                                           std::to_string(engine_.slot_count() - 1) + ".");
+  }
+  auto job = std::make_unique<Job>(std::move(request), clock_.now());
+  job->cuts = grid_.cuts(job->request.prompt);
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_) return stopping_error();
+    if (waiting_ >= options_.queue_max) {
+      return Error{ErrorCode::kUnavailable,
+                   "The queue is full (" + std::to_string(options_.queue_max) +
+                       " requests wait). Try again later.",
+                   ""};
+    }
+    ++waiting_;
+    arrivals_.push_back(std::move(job));
+  }
+  news_.notify_one();
+  return {};
+}
+
+void Scheduler::cancel(const std::string& request_id) {
+  {
+    const std::lock_guard lock(mutex_);
+    cancels_.push_back(request_id);
+  }
+  news_.notify_one();
+}
+
+SchedulerStatus Scheduler::status() const {
+  const std::lock_guard lock(mutex_);
+  SchedulerStatus now = published_;
+  now.queued = waiting_;
+  now.stopping = stop_.has_value();
+  return now;
+}
+
+void Scheduler::start() {
+  CHECK(!thread_.joinable());
+  thread_ = std::thread([this] { run(); });
+}
+
+void Scheduler::request_stop(StopMode mode) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stop_ || mode == StopMode::kCut) stop_ = mode;
+  }
+  news_.notify_one();
+}
+
+void Scheduler::stop(StopMode mode) {
+  request_stop(mode);
+  if (thread_.joinable()) thread_.join();
+}
+
+// --- the loop --------------------------------------------------------------
+
+void Scheduler::run() {
+  for (;;) {
+    if (turn()) continue;
+    std::unique_lock lock(mutex_);
+    if (stop_ && arrivals_.empty()) return;
+    // Queued requests wait for a slot at most until their own deadline.
+    const auto has_news = [&] { return !arrivals_.empty() || !cancels_.empty() || stop_; };
+    news_.wait(lock, has_news);
+  }
+}
+
+bool Scheduler::turn() {
+  take_arrivals();
+  end_cancelled_and_late();
+  admit_waiting();
+  const bool prefilled = prefill_one_chunk();
+  const bool decoded = decode_all();
+  publish_status();
+  return prefilled || decoded;
+}
+
+void Scheduler::take_arrivals() {
+  const std::lock_guard lock(mutex_);
+  for (auto& job : arrivals_) queue_.push_back(std::move(job));
+  arrivals_.clear();
+  cancelled_.insert(cancels_.begin(), cancels_.end());
+  cancels_.clear();
+  if (stop_ != StopMode::kCut) return;
+  for (const auto& job : queue_) fail_job(*job, stopping_error());
+  queue_.clear();
+  waiting_ = 0;
+  for (Slot& slot : slots_) {
+    if (!slot.idle()) fail(slot, stopping_error());
+  }
+}
+
+void Scheduler::end_cancelled_and_late() {
+  const auto now = clock_.now();
+  const auto reason_to_end = [&](const Job& job) -> std::optional<Error> {
+    if (cancelled_.contains(job.request.id)) return cancelled_error();
+    const auto limit = job.request.timeout;
+    if (limit.count() > 0 && now - job.submitted > limit) {
+      return Error{ErrorCode::kTimeout,
+                   "The request took longer than " + std::to_string(limit.count() / 1000) +
+                       " s, the server's --timeout.",
+                   ""};
+    }
+    return std::nullopt;
+  };
+  std::size_t ended = 0;
+  std::erase_if(queue_, [&](const std::unique_ptr<Job>& job) {
+    const auto reason = reason_to_end(*job);
+    if (!reason) return false;
+    fail_job(*job, *reason);
+    ++ended;
+    return true;
+  });
+  for (Slot& slot : slots_) {
+    if (slot.idle()) continue;
+    if (const auto reason = reason_to_end(*slot.job)) fail(slot, *reason);
+  }
+  cancelled_.clear();
+  if (ended == 0) return;
+  const std::lock_guard lock(mutex_);
+  waiting_ -= ended;
+}
+
+// --- admission -------------------------------------------------------------
+
+void Scheduler::admit_waiting() {
+  for (;;) {
+    const auto next = next_in_queue();
+    if (next == queue_.end()) return;
+    Slot* slot = choose_slot(**next);
+    auto job = std::move(*next);
+    queue_.erase(next);
+    {
+      const std::lock_guard lock(mutex_);
+      --waiting_;
+    }
+    start_job(*slot, std::move(job));
+  }
+}
+
+// The oldest request of the client that has the fewest at work, among those
+// that a slot is free for.
+std::deque<std::unique_ptr<Job>>::iterator Scheduler::next_in_queue() {
+  std::map<std::string_view, int> at_work;
+  for (const Slot& slot : slots_) {
+    if (!slot.idle()) ++at_work[slot.job->request.client];
+  }
+  auto best = queue_.end();
+  for (auto it = queue_.begin(); it != queue_.end(); ++it) {
+    if (choose_slot(**it) == nullptr) continue;
+    if (best == queue_.end() ||
+        at_work[(*it)->request.client] < at_work[(*best)->request.client]) {
+      best = it;
+    }
+  }
+  return best;
+}
+
+// The idle slot that saves the most; among equals the one unused for longest.
+Slot* Scheduler::choose_slot(const Job& job) {
+  Slot* best = nullptr;
+  TokenPos best_keep = -1;
+  for (Slot& slot : slots_) {
+    if (!slot.idle() || (job.request.slot && *job.request.slot != slot.id)) continue;
+    const TokenPos keep =
+        job.request.reuse ? find_continuation(engine_, slot, job.request.prompt, job.cuts,
+                                              options_.deterministic).keep
+                          : 0;
+    const bool better =
+        keep > best_keep || (keep == best_keep && slot.last_used < best->last_used);
+    if (best == nullptr || better) {
+      best = &slot;
+      best_keep = keep;
+    }
+  }
+  return best;
+}
+
+void Scheduler::start_job(Slot& slot, std::unique_ptr<Job> job) {
+  job->started = clock_.now();
+  job->timings.queued_ms = ms_between(job->submitted, job->started);
+  const TokenPos keep =
+      job->request.reuse
+          ? find_continuation(engine_, slot, job->request.prompt, job->cuts, options_.deterministic)
+                .keep
+          : 0;
+  // A refusal is an answer: the prompt is then computed from its beginning.
+  if (engine_.cut(slot.id, keep) == CutAnswer::kRefused) engine_.clear(slot.id);
+  slot.tokens.resize(static_cast<std::size_t>(engine_.length(slot.id)));
+  slot.exact = std::min(slot.exact, length_of(slot.tokens));
+  slot.last_used = ++admissions_;
+  job->timings.cached_tokens = length_of(slot.tokens);
+  slot.job = std::move(job);
+  ++totals_.requests;
+
+  const Started started{slot.id, slot.job->prompt_length(), slot.job->timings.cached_tokens};
+  if (observer_ != nullptr) observer_->on_started(slot.job->request, started);
+  slot.job->request.sink->on_event(started);
+}
+
+// --- reading the prompt ----------------------------------------------------
+
+Slot* Scheduler::choose_prefill() {
+  Slot* oldest = nullptr;
+  Slot* nearest = nullptr;
+  for (Slot& slot : slots_) {
+    if (!slot.prefilling()) continue;
+    if (oldest == nullptr || slot.last_used < oldest->last_used) oldest = &slot;
+    if (nearest == nullptr || slot.prefill_left() < nearest->prefill_left()) nearest = &slot;
+  }
+  return chunks_ % kOldestEvery == 0 ? oldest : nearest;
+}
+
+bool Scheduler::prefill_one_chunk() {
+  Slot* slot = choose_prefill();
+  if (slot == nullptr) return false;
+  ++chunks_;
+  Job& job = *slot->job;
+  const TokenPos begin = length_of(slot->tokens);
+  const auto cut = std::ranges::upper_bound(job.cuts, begin);
+  const TokenPos end = cut == job.cuts.end() ? job.prompt_length() : *cut;
+  const bool last = end == job.prompt_length();
+  const bool wants_logits = last && job.request.max_tokens != 0;
+
+  const TokenSpan chunk = TokenSpan(job.request.prompt)
+                              .subspan(static_cast<std::size_t>(begin),
+                                       static_cast<std::size_t>(end - begin));
+  if (auto run = engine_.prefill(slot->id, chunk,
+                                 wants_logits ? LogitsOf::kLastToken : LogitsOf::kNone);
+      !run) {
+    fail(*slot, run.error());
+    return true;
+  }
+  const bool chunk_on_grid = slot->exact == begin && cut != job.cuts.end();
+  slot->tokens.insert(slot->tokens.end(), chunk.begin(), chunk.end());
+  if (chunk_on_grid) slot->exact = end;
+  job.timings.prompt_tokens += length_of(chunk);
+  job.timings.prompt_ms = ms_between(job.started, clock_.now());
+
+  const PromptProgress progress{job.prompt_length(), job.timings.cached_tokens, end,
+                                job.timings.prompt_ms};
+  if (observer_ != nullptr) observer_->on_progress(job.request, progress);
+  if (job.request.want_progress) job.request.sink->on_event(progress);
+  if (last) finish_prefill(*slot);
+  return true;
+}
+
+void Scheduler::finish_prefill(Slot& slot) {
+  Job& job = *slot.job;
+  job.first_token = clock_.now();
+  if (job.request.max_tokens == 0) {
+    finish(slot, FinishReason::kMaxTokens, "");
+    return;
+  }
+  job.request.sampler->accept_prompt(job.request.prompt);
+  sample_next(slot);
+}
+
+// --- writing the answer ----------------------------------------------------
+
+bool Scheduler::decode_all() {
+  std::vector<Slot*> ready;
+  for (Slot& slot : slots_) {
+    if (slot.decoding()) ready.push_back(&slot);
+  }
+  if (ready.empty()) return false;
+  if (!options_.deterministic) {
+    decode_together(ready);
+  } else {
+    for (Slot*& slot : ready) decode_together({&slot, 1});
+  }
+  return true;
+}
+
+void Scheduler::decode_together(std::span<Slot* const> slots) {
+  std::vector<DecodeStep> steps;
+  for (const Slot* slot : slots) steps.push_back({slot->id, *slot->job->next_token});
+  ++totals_.decode_steps;
+  if (auto run = engine_.decode(steps); !run) {
+    for (Slot* slot : slots) fail(*slot, run.error());
+    return;
+  }
+  for (Slot* slot : slots) {
+    slot->tokens.push_back(*slot->job->next_token);
+    slot->job->next_token.reset();
+    sample_next(*slot);
+  }
+}
+
+void Scheduler::sample_next(Slot& slot) {
+  auto sampled = engine_.sample(slot.id, *slot.job->request.sampler);
+  if (!sampled) return fail(slot, sampled.error());
+  if (auto accepted = slot.job->request.sampler->accept(sampled->token); !accepted) {
+    return fail(slot, accepted.error());
+  }
+  take_token(slot, *sampled);
+}
+
+void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
+  Job& job = *slot.job;
+  job.timings.predicted_tokens += 1;
+  job.timings.predicted_ms = ms_between(job.first_token, clock_.now());
+
+  const bool ends = text_.ends_generation(sampled.token) && !job.request.ignore_eos;
+  const std::string bytes =
+      ends ? std::string() : text_.piece(sampled.token, job.request.special_text);
+  if (job.request.want_tokens && !ends) job.reports.push_back({sampled, bytes});
+  auto step = job.assembler.feed(bytes);
+  if (step.stop) {
+    send_text(slot, std::move(step.text));
+    return finish(slot, FinishReason::kStopString, *step.stop);
+  }
+  if (ends) {
+    send_text(slot, step.text + job.assembler.flush());
+    return finish(slot, FinishReason::kStopToken, "");
+  }
+  const bool out_of_tokens =
+      job.request.max_tokens > 0 && job.timings.predicted_tokens >= job.request.max_tokens;
+  const bool out_of_context = length_of(slot.tokens) + 1 > engine_.context_tokens() - 1;
+  if (out_of_tokens || out_of_context) {
+    send_text(slot, step.text + job.assembler.flush());
+    return finish(slot, out_of_tokens ? FinishReason::kMaxTokens : FinishReason::kContextFull, "");
+  }
+  send_text(slot, std::move(step.text));
+  job.next_token = sampled.token;
+}
+
+void Scheduler::send_text(Slot& slot, std::string text) {
+  Job& job = *slot.job;
+  if (text.empty()) return;
+  job.request.sink->on_event(
+      TextDelta{std::move(text), std::exchange(job.reports, {}), job.timings});
+}
+
+// --- ends ------------------------------------------------------------------
+
+void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string) {
+  const std::unique_ptr<Job> job = std::move(slot.job);
+  note_timings(job->timings);
+  const Finished finished{reason, std::move(stop_string), slot.id, job->prompt_length(),
+                          job->timings};
+  if (observer_ != nullptr) observer_->on_finished(job->request, finished);
+  job->request.sink->on_event(finished);
+}
+
+// What the slot holds stays there: it was computed, and may be continued.
+void Scheduler::fail(Slot& slot, const Error& error) {
+  const std::unique_ptr<Job> job = std::move(slot.job);
+  note_timings(job->timings);
+  slot.tokens.resize(static_cast<std::size_t>(engine_.length(slot.id)));
+  slot.exact = std::min(slot.exact, length_of(slot.tokens));
+  fail_job(*job, error);
+}
+
+void Scheduler::fail_job(const Job& job, const Error& error) {
+  if (observer_ != nullptr) observer_->on_failed(job.request, error);
+  job.request.sink->on_event(Failed{error});
+}
+
+void Scheduler::note_timings(const Timings& timings) {
+  totals_.prompt_tokens += static_cast<std::uint64_t>(timings.prompt_tokens);
+  totals_.prompt_tokens_cached += static_cast<std::uint64_t>(timings.cached_tokens);
+  totals_.predicted_tokens += static_cast<std::uint64_t>(timings.predicted_tokens);
+  totals_.prompt_seconds += timings.prompt_ms / 1000.0;
+  totals_.predicted_seconds += timings.predicted_ms / 1000.0;
+}
+
+// --- looking in ------------------------------------------------------------
+
+void Scheduler::publish_status() {
+  totals_.slots.resize(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    SlotStatus& out = totals_.slots[i];
+    out = SlotStatus{};
+    out.id = slot.id;
+    out.busy = !slot.idle();
+    out.tokens_held = length_of(slot.tokens);
+    if (slot.idle()) continue;
+    out.prefilling = slot.prefilling();
+    out.request_id = slot.job->request.id;
+    out.prompt_tokens = slot.job->prompt_length();
+    out.prompt_processed = std::min(length_of(slot.tokens), slot.job->prompt_length());
+    out.predicted = slot.job->timings.predicted_tokens;
+  }
+  const std::lock_guard lock(mutex_);
+  published_ = totals_;
+}
+
+std::vector<std::string> Scheduler::check() const {
+  std::vector<std::string> violations;
+  std::unordered_set<const GenerateRequest*> seen;
+  const auto see = [&](const Job& job, const char* where) {
+    if (!seen.insert(&job.request).second) {
+      violations.push_back("S1: request " + job.request.id + " again in " + where);
+    }
+  };
+  for (const auto& job : queue_) see(*job, "the queue");
+  for (const Slot& slot : slots_) {
+    const std::string name = "slot " + std::to_string(slot.id.value);
+    if (!slot.idle()) see(*slot.job, name.c_str());
+    if (length_of(slot.tokens) != engine_.length(slot.id)) {
+      violations.push_back("S2: " + name + " lists " + std::to_string(slot.tokens.size()) +
+                           " tokens, the engine holds " +
+                           std::to_string(engine_.length(slot.id)));
+    }
+    if (!slot.idle() && !slot.prefilling() && !slot.decoding()) {
+      violations.push_back("S4: " + name + " has a request and nothing to do for it");
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (waiting_ > options_.queue_max) violations.push_back("S3: the queue is too long");
+  if (waiting_ != arrivals_.size() + queue_.size()) {
+    violations.push_back("S3: the queue's length is miscounted");
+  }
+  return violations;
+}
+
+}  // namespace holdfast
