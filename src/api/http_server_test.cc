@@ -1,6 +1,7 @@
 #include "api/http_server.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -454,7 +455,7 @@ TEST_F(HttpServerTest, L5ClientThatTakesNothingIsDropped) {
   EXPECT_TRUE(gone_.wait());
 }
 
-TEST_F(HttpServerTest, FastReaderOfAFastWriterIsNotDropped) {
+TEST_F(HttpServerTest, BurstWithinTheBufferArrivesWhole) {
   routes_["/bulk"] = [](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
     co_await out.begin_stream(text(""));
     const std::string piece(8 * 1024, 'x');
@@ -672,6 +673,34 @@ TEST_F(HttpServerTest, SecondAnswerIsAnErrorOfTheHandlerOnly) {
   TestClient client(port());
   EXPECT_EQ("once", client.get("/twice").body);
   EXPECT_EQ("GET ", client.get("/echo").body);
+}
+
+TEST_F(HttpServerTest, OutOfDescriptorsOnlyDelaysAccepting) {
+  Event refused;
+  LogOptions log;
+  log.sink = {.write = [&, told = false](std::string_view line) mutable {
+    if (line.find("cannot accept") != line.npos && !std::exchange(told, true)) refused.set();
+  }};
+  ASSERT_TRUE(Log::configure(std::move(log)).ok());
+  start();
+  rlimit usual{};
+  ::getrlimit(RLIMIT_NOFILE, &usual);
+  rlimit low = usual;
+  low.rlim_cur = 256;
+  ::setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<int> fillers;
+  for (int fd; (fd = ::dup(0)) >= 0;) fillers.push_back(fd);
+  ASSERT_FALSE(fillers.empty());
+  ::close(fillers.back());
+  fillers.pop_back();
+
+  TestClient client(port());  // takes the last descriptor
+  EXPECT_TRUE(refused.wait());
+  for (const int fd : fillers) ::close(fd);
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  EXPECT_EQ(200, client.get("/echo").status);
+  server_->stop();
+  ASSERT_TRUE(Log::configure(LogOptions{}).ok());
 }
 
 TEST_F(HttpServerTest, ListenNamesTheAddressInUse) {

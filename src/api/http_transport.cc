@@ -17,6 +17,12 @@ using boost::system::error_code;
 
 auto report_to(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
+// An IPv4 client of a socket that listens on both looks like ::ffff:127.0.0.1.
+asio::ip::address unmapped(const asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+}
+
 class PlainTransport final : public HttpTransport {
  public:
   explicit PlainTransport(tcp::socket socket) : socket_(std::move(socket)) {}
@@ -138,8 +144,8 @@ std::string HttpTransport::peer_name() {
   error_code error;
   const tcp::endpoint peer = socket().remote_endpoint(error);
   if (error) return {};
-  const std::string address = peer.address().to_string();
-  const std::string host = peer.address().is_v6() ? "[" + address + "]" : address;
+  const auto address = unmapped(peer.address());
+  const std::string host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
   return host + ":" + std::to_string(peer.port());
 }
 

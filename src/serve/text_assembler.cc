@@ -32,12 +32,19 @@ TextAssembler::TextAssembler(std::vector<std::string> stops) : stops_(std::move(
   std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
 }
 
+// The stop string that is complete first wins, however the bytes were cut into
+// tokens; of two that end together, the longer.
 std::optional<TextAssembler::StopMatch> TextAssembler::find_stop() const {
   std::optional<StopMatch> first;
+  std::size_t first_end = 0;
   for (std::size_t i = 0; i < stops_.size(); ++i) {
     const std::size_t position = pending_.find(stops_[i]);
     if (position == std::string::npos) continue;
-    if (!first || position < first->position) first = StopMatch{position, i};
+    const std::size_t end = position + stops_[i].size();
+    if (!first || end < first_end || (end == first_end && position < first->position)) {
+      first = StopMatch{position, i};
+      first_end = end;
+    }
   }
   return first;
 }

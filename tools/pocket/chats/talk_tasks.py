@@ -1,5 +1,7 @@
 """Tasks of conversation: small talk, stories, poems, topics, code, looking back."""
 
+from typing import NamedTuple
+
 from chats.chat import Chat
 from chats.passages import one_line, paragraph, random_offset, split_sentences
 from chats.phrases import with_article
@@ -79,26 +81,51 @@ def small_talk(s: Sampler, chat: Chat) -> None:
     chat.assistant(s.choose(answers), thought)
 
 
+class Cast(NamedTuple):
+    """Who and what a story is about."""
+
+    hero: str
+    animal: str
+    place: str
+    thing: str
+    city: str
+    colour: str
+    mood: str
+    wonder: str
+    friend: str
+    other: str  # what kind of animal the friend is
+    food: str
+
+
 def story(s: Sampler, chat: Chat) -> None:
-    hero = s.choose(FIRST_NAMES)
-    animal = s.choose(ANIMALS)
-    place = s.choose(PLACES)
-    thing = s.choose(OBJECTS)
-    city = s.choose(CITIES)
-    colour = s.choose(COLOURS)
-    mood, wonder = s.sample(ADJECTIVES, 2)
-    friend = s.choose([name for name in FIRST_NAMES if name != hero])
-    other = s.choose([kind for kind in ANIMALS if kind != animal])
-    food = s.choose(FOODS)
+    cast = draw_cast(s)
     topic = s.choose([
-        with_article(animal), f"the {place}", with_article(thing), hero,
-        f"{with_article(mood)} {animal}", f"{hero} the {animal}",
+        with_article(cast.animal), f"the {cast.place}", with_article(cast.thing), cast.hero,
+        f"{with_article(cast.mood)} {cast.animal}", f"{cast.hero} the {cast.animal}",
     ])
     chat.user(s.choose([
         "Tell me a story about %s.", "Write a short story about %s.",
         "Tell me a short tale about %s.", "Write a story about %s.",
     ]) % topic)
-    sentences = [
+    chat.assistant(" ".join(plot(s, cast)), f"The user wants a story about {topic}.")
+
+
+def draw_cast(s: Sampler) -> Cast:
+    hero, animal = s.choose(FIRST_NAMES), s.choose(ANIMALS)
+    place, thing, city = s.choose(PLACES), s.choose(OBJECTS), s.choose(CITIES)
+    colour = s.choose(COLOURS)
+    mood, wonder = s.sample(ADJECTIVES, 2)
+    friend = s.choose([name for name in FIRST_NAMES if name != hero])
+    other = s.choose([kind for kind in ANIMALS if kind != animal])
+    food = s.choose(FOODS)
+    return Cast(hero, animal, place, thing, city, colour, mood, wonder, friend, other, food)
+
+
+def plot(s: Sampler, cast: Cast) -> list[str]:
+    """One sentence per scene."""
+    hero, animal, place, thing, city, colour, mood, wonder, friend, other, food = cast
+    colourful_thing = f"{with_article(colour)} {thing}"
+    return [
         f"Once upon a time there was {with_article(mood)} {animal} named {hero}.",
         f"{hero} lived in {with_article(place)} near {city}.",
         s.choose([
@@ -107,9 +134,9 @@ def story(s: Sampler, chat: Chat) -> None:
             f"{hero} liked {food} very much.",
         ]),
         s.choose([
-            f"One day {hero} found {with_article(colour)} {thing} under a tree.",
-            f"One day {hero} lost {with_article(colour)} {thing}.",
-            f"One night {hero} saw {with_article(colour)} {thing} in the {place}.",
+            f"One day {hero} found {colourful_thing} under a tree.",
+            f"One day {hero} lost {colourful_thing}.",
+            f"One night {hero} saw {colourful_thing} in the {place}.",
         ]),
         f'"What {with_article(wonder)} {thing}!" said {hero}.',
         s.choose([
@@ -143,7 +170,6 @@ def story(s: Sampler, chat: Chat) -> None:
             f"And the {thing} was never lost again.",
         ]),
     ]
-    chat.assistant(" ".join(sentences), f"The user wants a story about {topic}.")
 
 
 def poem(s: Sampler, chat: Chat) -> None:

@@ -1,0 +1,350 @@
+#include "engine/fake.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace holdfast {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  const std::array<std::uint64_t, 2> both{a, b};
+  return hash_bytes(std::as_bytes(std::span(both)), 0x5eed);
+}
+
+constexpr std::uint64_t kHowPrefilled = 1;
+constexpr std::uint64_t kHowDecoded = 2;
+constexpr std::uint64_t kChunkEnd = 3;
+
+StateShape shape_of(const FakeOptions& options) {
+  StateShape shape;
+  const bool attention =
+      options.kind == FakeKind::kAttention || options.kind == FakeKind::kHybrid;
+  const bool recurrent =
+      options.kind == FakeKind::kRecurrent || options.kind == FakeKind::kHybrid;
+  if (attention || options.kind == FakeKind::kWindowed) {
+    shape.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = 8});
+  }
+  if (options.kind == FakeKind::kWindowed) {
+    shape.parts.push_back(
+        {.kind = PartKind::kWindow, .bytes_per_token = 8, .window = options.window});
+  }
+  if (recurrent) {
+    shape.parts.push_back({.kind = PartKind::kSnapshot,
+                           .bytes_fixed = 8,
+                           .rollback_depth = options.rollback_depth});
+  }
+  return shape;
+}
+
+void put(std::vector<std::byte>& out, std::uint64_t value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+std::uint64_t take(std::span<const std::byte>& in) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, in.data(), sizeof value);
+  in = in.subspan(sizeof value);
+  return value;
+}
+
+Error failure(std::string message) { return {ErrorCode::kEngine, std::move(message), ""}; }
+
+class FakeSampler final : public Sampler {
+ public:
+  void accept_prompt(TokenSpan) override {}
+  [[nodiscard]] Result<void> accept(Token) override { return {}; }
+  [[nodiscard]] std::uint32_t seed() const override { return 0; }
+};
+
+class FakeFormat final : public ReplyFormat {};
+
+class FakeParser final : public ReplyParser {
+ public:
+  std::vector<ReplyDelta> feed(std::string_view text) override {
+    reply_.content += text;
+    ReplyDelta delta;
+    delta.content = std::string(text);
+    return {delta};
+  }
+  std::vector<ReplyDelta> finish() override { return {}; }
+  [[nodiscard]] const Reply& reply() const override { return reply_; }
+
+ private:
+  Reply reply_;
+};
+
+}  // namespace
+
+FakeEngine::FakeEngine(FakeOptions options)
+    : options_(std::move(options)),
+      shape_(shape_of(options_)),
+      states_(static_cast<std::size_t>(options_.slots)) {}
+
+const FakeEngine::State& FakeEngine::state(SlotId slot) const {
+  CHECK(slot.value >= 0 && slot.value < options_.slots);
+  return states_[static_cast<std::size_t>(slot.value)];
+}
+
+FakeEngine::State& FakeEngine::state(SlotId slot) {
+  return const_cast<State&>(std::as_const(*this).state(slot));
+}
+
+FakeFault FakeEngine::fault(FakeOperation operation) const {
+  return options_.faults ? options_.faults(operation) : FakeFault::kNone;
+}
+
+void FakeEngine::forget_logits() {
+  for (State& state : states_) {
+    state.has_logits = false;
+    state.undo.clear();
+  }
+}
+
+// A row depends on its token, its place and everything the state held before.
+void FakeEngine::append(State& state, Token token, std::uint64_t how) {
+  const std::uint64_t input =
+      mix(static_cast<std::uint64_t>(token), options_.chunk_sensitive ? how : 0);
+  const std::uint64_t row = mix(mix(digest(state), input), static_cast<std::uint64_t>(state.length));
+  if (has(PartKind::kSnapshot)) {
+    state.undo.push_back(state.recurrent);
+    state.recurrent = mix(state.recurrent, input);
+  }
+  if (has(PartKind::kExtent)) state.rows.push_back(row);
+  if (has(PartKind::kWindow)) {
+    state.window.push_back(row);
+    if (static_cast<TokenPos>(state.window.size()) > options_.window) {
+      state.window.erase(state.window.begin());
+    }
+  }
+  ++state.length;
+}
+
+std::uint64_t FakeEngine::digest(const State& state) const {
+  std::uint64_t sum = static_cast<std::uint64_t>(state.length);
+  if (has(PartKind::kExtent) && !state.rows.empty()) {
+    sum = mix(sum, state.rows.back());
+    sum = mix(sum, state.rows[state.rows.size() / 2]);
+    sum = mix(sum, state.rows.size());
+  }
+  if (has(PartKind::kWindow) && !state.window.empty()) sum = mix(sum, state.window.front());
+  if (has(PartKind::kSnapshot)) sum = mix(sum, state.recurrent);
+  return sum;
+}
+
+Result<void> FakeEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {
+  CHECK(!chunk.empty() && length_of(chunk) <= options_.chunk_tokens_max);
+  CHECK(length(slot) + length_of(chunk) <= options_.context_tokens);
+  forget_logits();
+  if (fault(FakeOperation::kPrefill) == FakeFault::kFail) {
+    clear(slot);
+    return failure("prefill was told to fail");
+  }
+  State& now = state(slot);
+  for (const Token token : chunk) append(now, token, kHowPrefilled);
+  if (options_.chunk_sensitive) {
+    if (has(PartKind::kSnapshot)) now.recurrent = mix(now.recurrent, kChunkEnd);
+    if (has(PartKind::kExtent)) now.rows.back() = mix(now.rows.back(), kChunkEnd);
+  }
+  now.has_logits = logits == LogitsOf::kLastToken;
+  tokens_prefilled_ += chunk.size();
+  return {};
+}
+
+Result<void> FakeEngine::decode(std::span<const DecodeStep> steps) {
+  CHECK(!steps.empty());
+  forget_logits();
+  if (fault(FakeOperation::kDecode) == FakeFault::kFail) {
+    for (const DecodeStep& step : steps) clear(step.slot);
+    return failure("decode was told to fail");
+  }
+  for (const DecodeStep& step : steps) {
+    CHECK(length(step.slot) < options_.context_tokens);
+    append(state(step.slot), step.token, kHowDecoded);
+    state(step.slot).has_logits = true;
+  }
+  return {};
+}
+
+// Letters, and now and then the end of a turn.
+std::span<const float> FakeEngine::logits(SlotId slot) {
+  CHECK(state(slot).has_logits);
+  const std::uint64_t hash = digest(state(slot));
+  logits_.assign(kFakeVocabulary, 0.0F);
+  const bool ends = (hash >> 32) % 64 == 0;
+  logits_[ends ? kFakeTurnEnd : 'a' + hash % 26] = 1.0F;
+  return logits_;
+}
+
+Result<Sampled> FakeEngine::sample(SlotId slot, Sampler&) {
+  const auto row = logits(slot);
+  Sampled sampled;
+  sampled.token = static_cast<Token>(std::ranges::max_element(row) - row.begin());
+  return sampled;
+}
+
+bool FakeEngine::can_cut(SlotId slot, TokenPos position) const {
+  const State& now = state(slot);
+  if (position < 0 || position > now.length) return false;
+  if (position == 0 || position == now.length) return true;
+  const TokenPos removed = now.length - position;
+  if (has(PartKind::kSnapshot)) {
+    const auto planes = static_cast<TokenPos>(now.undo.size()) - 1;
+    return removed <= std::min(options_.rollback_depth, planes);
+  }
+  if (has(PartKind::kWindow)) {
+    const TokenPos oldest = now.length - static_cast<TokenPos>(now.window.size());
+    return oldest <= std::max(0, position - options_.window);
+  }
+  return true;
+}
+
+CutAnswer FakeEngine::cut(SlotId slot, TokenPos position) {
+  if (!can_cut(slot, position) || fault(FakeOperation::kCut) == FakeFault::kRefuse) {
+    return CutAnswer::kRefused;
+  }
+  State& now = state(slot);
+  if (position == now.length) return CutAnswer::kDone;
+  if (position == 0) {
+    clear(slot);
+    return CutAnswer::kDone;
+  }
+  const auto removed = static_cast<std::size_t>(now.length - position);
+  if (has(PartKind::kSnapshot)) now.recurrent = now.undo[now.undo.size() - removed];
+  if (has(PartKind::kExtent)) now.rows.resize(static_cast<std::size_t>(position));
+  if (has(PartKind::kWindow)) now.window.resize(now.window.size() - removed);
+  now.length = position;
+  now.has_logits = false;
+  now.undo.clear();
+  return CutAnswer::kDone;
+}
+
+void FakeEngine::clear(SlotId slot) { state(slot) = State{}; }
+
+Result<SavedState> FakeEngine::save(SlotId slot, SaveScope scope) const {
+  const State& now = state(slot);
+  if (now.length == 0) return invalid_argument("slot", "An empty slot has no state to save.");
+  if (scope == SaveScope::kSnapshot && shape_.cuts_anywhere()) {
+    return Error{ErrorCode::kUnsupported, "This model's state has no part to snapshot.", ""};
+  }
+  const FakeFault wanted = fault(FakeOperation::kSave);
+  if (wanted == FakeFault::kFail) return failure("save was told to fail");
+  SavedState saved{.scope = scope, .length = now.length, .checksum = 0, .bytes = {}};
+  put(saved.bytes, now.recurrent);
+  put(saved.bytes, now.window.size());
+  for (const std::uint64_t row : now.window) put(saved.bytes, row);
+  if (scope == SaveScope::kWhole) {
+    for (const std::uint64_t row : now.rows) put(saved.bytes, row);
+  }
+  saved.checksum = hash_bytes(saved.bytes);
+  if (wanted == FakeFault::kCorrupt) saved.bytes.back() ^= std::byte{1};
+  return saved;
+}
+
+Result<void> FakeEngine::load(SlotId slot, const SavedState& saved) {
+  const auto refuse = [&](const char* why) -> Result<void> {
+    clear(slot);
+    return failure(std::string("A saved state was refused: ") + why);
+  };
+  State& now = state(slot);
+  const bool keeps_extents = saved.scope == SaveScope::kSnapshot;
+  if (fault(FakeOperation::kLoad) == FakeFault::kFail) return refuse("load was told to fail.");
+  if (saved.length <= 0) return refuse("it holds no token.");
+  if (keeps_extents && has(PartKind::kExtent) && now.length < saved.length) {
+    return refuse("the slot holds fewer tokens than the snapshot.");
+  }
+  if (hash_bytes(saved.bytes) != saved.checksum) return refuse("its bytes are damaged.");
+  if (saved.bytes.size() < 16) return refuse("it is too short.");
+  std::span<const std::byte> bytes(saved.bytes);
+  State fresh;
+  fresh.length = saved.length;
+  fresh.recurrent = take(bytes);
+  const std::uint64_t window_rows = take(bytes);
+  if (bytes.size() < window_rows * 8) return refuse("it is too short.");
+  for (std::uint64_t i = 0; i < window_rows; ++i) fresh.window.push_back(take(bytes));
+  if (keeps_extents) {
+    fresh.rows = now.rows;
+    fresh.rows.resize(has(PartKind::kExtent) ? static_cast<std::size_t>(saved.length) : 0);
+  } else {
+    while (!bytes.empty()) fresh.rows.push_back(take(bytes));
+    const std::size_t wanted = has(PartKind::kExtent) ? static_cast<std::size_t>(saved.length) : 0;
+    if (fresh.rows.size() != wanted) return refuse("it is not of the length it claims.");
+  }
+  now = std::move(fresh);
+  return {};
+}
+
+std::vector<std::string> FakeEngine::check() const {
+  std::vector<std::string> violations;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const State& state = states_[i];
+    if (has(PartKind::kExtent) && state.rows.size() != static_cast<std::size_t>(state.length)) {
+      violations.push_back("E1: slot " + std::to_string(i) + " has another number of rows");
+    }
+    if (state.length < 0 || state.length > options_.context_tokens) {
+      violations.push_back("E2: slot " + std::to_string(i) + " is too long");
+    }
+  }
+  return violations;
+}
+
+// --- text ----------------------------------------------------------------------
+
+FakeText::FakeText() {
+  card_.name = "fake";
+  card_.architecture = "fake";
+  card_.vocabulary = kFakeVocabulary;
+  card_.context_train = 1024;
+}
+
+Tokens FakeText::tokenize(std::string_view text, bool, bool parse_special) const {
+  Tokens tokens;
+  while (!text.empty()) {
+    if (parse_special && text.starts_with("<s>")) {
+      tokens.push_back(kFakeTurnStart);
+      text.remove_prefix(3);
+    } else if (parse_special && text.starts_with("</s>")) {
+      tokens.push_back(kFakeTurnEnd);
+      text.remove_prefix(4);
+    } else {
+      tokens.push_back(static_cast<unsigned char>(text.front()));
+      text.remove_prefix(1);
+    }
+  }
+  return tokens;
+}
+
+std::string FakeText::piece(Token token, bool special) const {
+  if (token < 256) return std::string(1, static_cast<char>(token));
+  if (!special) return {};
+  return token == kFakeTurnStart ? "<s>" : "</s>";
+}
+
+// The messages as they are: enough for a server to have something to send.
+Result<RenderedChat> FakeText::render(const ChatInput& input) const {
+  RenderedChat chat;
+  chat.generation_prompt = "<s>assistant:";
+  chat.prompt = "<s>" + input.messages_json + "</s>" + chat.generation_prompt;
+  chat.format = std::make_shared<const FakeFormat>();
+  return chat;
+}
+
+std::vector<MessageSpan> FakeText::message_spans(const RenderedChat&, TokenSpan tokens) const {
+  return {{Role::kUser, 0, length_of(tokens)}};
+}
+
+Result<std::unique_ptr<Sampler>> FakeText::make_sampler(const SamplingParams&,
+                                                        const ReplyFormat*) const {
+  return std::unique_ptr<Sampler>(std::make_unique<FakeSampler>());
+}
+
+std::unique_ptr<ReplyParser> FakeText::make_parser(const ReplyFormat&) const {
+  return std::make_unique<FakeParser>();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,459 @@
+// The scheduler on the fake engine: any state that is misplaced changes the text.
+#include "serve/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <random>
+
+#include "engine/fake.h"
+
+namespace holdfast {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return now_; }
+  void advance(std::chrono::milliseconds by) { now_ += by; }
+
+ private:
+  TimePoint now_{};
+};
+
+// Remembers what a client would have seen.
+class Recorder final : public EventSink {
+ public:
+  void on_event(Event event) override {
+    if (const auto* started = std::get_if<Started>(&event)) started_ = *started;
+    if (const auto* progress = std::get_if<PromptProgress>(&event)) progress_.push_back(*progress);
+    if (const auto* text = std::get_if<TextDelta>(&event)) {
+      text_ += text->text;
+      ++deltas_;
+    }
+    if (const auto* finished = std::get_if<Finished>(&event)) finished_ = *finished;
+    if (const auto* failed = std::get_if<Failed>(&event)) failed_ = failed->error;
+    if (ended()) end_.set_value();
+  }
+  [[nodiscard]] bool ended() const { return finished_ || failed_; }
+  void wait_for_end() { end_.get_future().wait(); }
+
+  std::optional<Started> started_;
+  std::optional<Finished> finished_;
+  std::optional<Error> failed_;
+  std::vector<PromptProgress> progress_;
+  std::string text_;
+  int deltas_ = 0;
+
+ private:
+  std::promise<void> end_;
+};
+
+// The whole set-up; turned by hand unless start() is called.
+struct Bench {
+  explicit Bench(FakeOptions fake = {}, SchedulerOptions options = {})
+      : engine(std::move(fake)), scheduler(engine, text, with_step(options), clock) {}
+
+  static SchedulerOptions with_step(SchedulerOptions options) {
+    options.grid_step = 16;
+    return options;
+  }
+
+  GenerateRequest request(const std::string& prompt, TokenPos max_tokens = 20) {
+    GenerateRequest made;
+    made.id = "r" + std::to_string(++requests);
+    made.prompt = text.tokenize(prompt, true, true);
+    made.sampler = std::move(text.make_sampler({}, nullptr).value());
+    made.max_tokens = max_tokens;
+    return made;
+  }
+
+  std::shared_ptr<Recorder> submit(GenerateRequest made) {
+    auto recorder = std::make_shared<Recorder>();
+    made.sink = recorder;
+    const auto taken = scheduler.submit(std::move(made));
+    EXPECT_TRUE(taken.ok()) << taken.error().message;
+    return recorder;
+  }
+  std::shared_ptr<Recorder> submit(const std::string& prompt, TokenPos max_tokens = 20) {
+    return submit(request(prompt, max_tokens));
+  }
+
+  void turn_until_ended(const Recorder& recorder) {
+    for (int i = 0; i < 10000 && !recorder.ended(); ++i) turn();
+    ASSERT_TRUE(recorder.ended());
+  }
+  void turn() {
+    scheduler.turn();
+    const auto violations = scheduler.check();
+    ASSERT_TRUE(violations.empty()) << violations.front();
+    const auto engine_violations = engine.check();
+    ASSERT_TRUE(engine_violations.empty()) << engine_violations.front();
+  }
+  std::string run(const std::string& prompt, TokenPos max_tokens = 20) {
+    const auto recorder = submit(prompt, max_tokens);
+    turn_until_ended(*recorder);
+    return recorder->text_;
+  }
+
+  FakeText text;
+  FakeEngine engine;
+  ManualClock clock;
+  Scheduler scheduler;
+  int requests = 0;
+};
+
+// What an engine that has never seen anything answers.
+std::string cold_answer(FakeOptions fake, const std::string& prompt, TokenPos max_tokens = 20) {
+  fake.faults = nullptr;
+  Bench bench(fake);
+  return bench.run(prompt, max_tokens);
+}
+
+const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
+
+TEST(Scheduler, AnswersAsTheEngineWould) {
+  Bench bench;
+  const auto recorder = bench.submit(kSystem + "<s>user: hello</s><s>");
+  bench.turn_until_ended(*recorder);
+  ASSERT_TRUE(recorder->finished_.has_value());
+  EXPECT_FALSE(recorder->text_.empty());
+  EXPECT_EQ(recorder->text_, cold_answer({}, kSystem + "<s>user: hello</s><s>"));
+  EXPECT_EQ(recorder->finished_->timings.cached_tokens, 0);
+  EXPECT_EQ(recorder->finished_->timings.prompt_tokens, recorder->finished_->prompt_tokens);
+}
+
+TEST(Scheduler, ALongPromptDelaysOthersByOneChunkAtMost) {
+  Bench bench;
+  const auto talking = bench.submit("<s>first</s>", 500);
+  bench.turn();
+  const auto reading = bench.submit(std::string(400, 'x'), 5);
+  int turns = 0;
+  while (!reading->finished_ && !talking->ended() && turns < 20) {
+    const int before = talking->deltas_;
+    bench.turn();
+    ++turns;
+    ASSERT_TRUE(talking->ended() || talking->deltas_ == before + 1)
+        << "the other answer stood still in turn " << turns;
+  }
+  EXPECT_GT(turns, 5);
+}
+
+class Continuing : public ::testing::TestWithParam<FakeKind> {};
+
+TEST_P(Continuing, AnAppendedConversationIsNotReadAgain) {
+  Bench bench({.kind = GetParam(), .slots = 1});
+  const std::string first = kSystem + "<s>user: hello</s><s>";
+  const std::string answer = bench.run(first);
+  const std::string second = first + answer + "</s><s>user: go on</s><s>";
+  const auto recorder = bench.submit(second);
+  bench.turn_until_ended(*recorder);
+  const TokenPos lived_through = length_of(bench.text.tokenize(first + answer, true, true)) - 1;
+  EXPECT_GE(recorder->finished_->timings.cached_tokens, lived_through);
+  EXPECT_EQ(recorder->text_, cold_answer({.kind = GetParam()}, second));
+}
+
+TEST_P(Continuing, ADivergingPromptIsAnsweredAsFromCold) {
+  Bench bench({.kind = GetParam(), .slots = 1});
+  bench.run(kSystem + "<s>user: hello there, how do you do</s><s>");
+  const std::string other = kSystem + "<s>user: hello world</s><s>";
+  const auto recorder = bench.submit(other);
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->text_, cold_answer({.kind = GetParam()}, other));
+  const bool can_go_back = GetParam() == FakeKind::kAttention;
+  EXPECT_EQ(recorder->finished_->timings.cached_tokens > 0, can_go_back);
+}
+
+TEST_P(Continuing, WithoutReuseEverythingIsRead) {
+  Bench bench({.kind = GetParam(), .slots = 1});
+  bench.run(kSystem);
+  auto request = bench.request(kSystem + "<s>user: again</s>");
+  request.reuse = false;
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->timings.cached_tokens, 0);
+}
+
+// Decoded state differs from prefilled state in its last bits, and so does state
+// that was chunked otherwise: the deterministic mode keeps neither.
+TEST_P(Continuing, DeterministicAnswersEqualColdOnesBitForBit) {
+  const FakeOptions sensitive{.kind = GetParam(), .slots = 1, .chunk_sensitive = true};
+  Bench bench(sensitive, {.deterministic = true});
+  std::string history = kSystem;
+  for (int turn = 0; turn < 5; ++turn) {
+    history += "<s>user: question number " + std::to_string(turn) + "</s><s>";
+    const std::string answer = bench.run(history);
+    ASSERT_EQ(answer, cold_answer(sensitive, history)) << "turn " << turn;
+    history += answer + "</s>";
+  }
+}
+
+TEST_P(Continuing, ARefusedCutCostsTimeOnly) {
+  FakeOptions stubborn{.kind = GetParam(), .slots = 1};
+  stubborn.faults = [](FakeOperation operation) {
+    return operation == FakeOperation::kCut ? FakeFault::kRefuse : FakeFault::kNone;
+  };
+  Bench bench(stubborn);
+  bench.run(kSystem + "<s>one</s>");
+  const std::string prompt = kSystem + "<s>two</s>";
+  EXPECT_EQ(bench.run(prompt), cold_answer(stubborn, prompt));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Continuing,
+                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
+                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+
+TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
+  Bench bench({.kind = FakeKind::kHybrid, .slots = 3});
+  const std::string first = kSystem + "<s>user: a</s><s>";
+  const std::string answer = bench.run(first);
+  bench.run("<s>something else entirely</s>");
+  const auto recorder = bench.submit(first + answer + "</s><s>user: b</s><s>");
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->slot, SlotId{0});
+  EXPECT_GT(recorder->finished_->timings.cached_tokens, 0);
+}
+
+TEST(Scheduler, StopStringsMaySpanTokens) {
+  Bench bench;
+  const std::string whole = cold_answer({}, "<s>tell</s>", 12);
+  ASSERT_GE(whole.size(), 8U);
+  auto request = bench.request("<s>tell</s>", 12);
+  request.stops = {whole.substr(3, 3)};
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->reason, FinishReason::kStopString);
+  EXPECT_EQ(recorder->finished_->stop_string, whole.substr(3, 3));
+  EXPECT_EQ(recorder->text_, whole.substr(0, whole.find(whole.substr(3, 3))));
+}
+
+TEST(Scheduler, MaxTokensEndsTheAnswer) {
+  Bench bench;
+  const auto recorder = bench.submit("<s>tell</s>", 3);
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->reason, FinishReason::kMaxTokens);
+  EXPECT_EQ(recorder->finished_->timings.predicted_tokens, 3);
+}
+
+TEST(Scheduler, NoTokensAreWrittenWhenNoneAreWanted) {
+  Bench bench;
+  const auto recorder = bench.submit("<s>tell</s>", 0);
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->reason, FinishReason::kMaxTokens);
+  EXPECT_EQ(recorder->text_, "");
+}
+
+TEST(Scheduler, AFullContextEndsTheAnswer) {
+  Bench bench({.slots = 1, .context_tokens = 64});
+  auto request = bench.request(std::string(60, 'x'), -1);
+  request.ignore_eos = true;
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->reason, FinishReason::kContextFull);
+  EXPECT_LE(bench.engine.length(SlotId{0}), 64);
+}
+
+TEST(Scheduler, APromptBeyondTheContextIsRefusedAtOnce) {
+  Bench bench({.slots = 1, .context_tokens = 64});
+  auto request = bench.request(std::string(64, 'x'));
+  request.sink = std::make_shared<Recorder>();
+  const auto taken = bench.scheduler.submit(std::move(request));
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().code, ErrorCode::kContextExceeded);
+}
+
+TEST(Scheduler, ProgressCountsUpToThePrompt) {
+  Bench bench;
+  auto request = bench.request(std::string(100, 'x'));
+  request.want_progress = true;
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn_until_ended(*recorder);
+  ASSERT_GE(recorder->progress_.size(), 5U);
+  EXPECT_EQ(recorder->progress_.back().processed, 100);
+  EXPECT_EQ(recorder->progress_.front().processed, 16) << "the grid's step";
+}
+
+TEST(Scheduler, ACancelledPrefillFreesItsSlotAndKeepsItsWork) {
+  Bench bench({.kind = FakeKind::kHybrid, .slots = 1});
+  auto request = bench.request(std::string(200, 'x'));
+  const std::string id = request.id;
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn();
+  bench.turn();
+  bench.scheduler.cancel(id);
+  bench.turn();
+  ASSERT_TRUE(recorder->failed_.has_value());
+  EXPECT_EQ(recorder->failed_->code, ErrorCode::kCancelled);
+  const auto retry = bench.submit(std::string(200, 'x'));
+  bench.turn_until_ended(*retry);
+  EXPECT_EQ(retry->finished_->timings.cached_tokens, 32) << "two chunks of 16";
+  EXPECT_EQ(retry->text_, cold_answer({.kind = FakeKind::kHybrid}, std::string(200, 'x')));
+}
+
+TEST(Scheduler, ACancelledRequestLeavesTheQueue) {
+  Bench bench({.slots = 1});
+  const auto running = bench.submit("<s>run</s>", 30);
+  bench.turn();
+  auto request = bench.request("<s>wait</s>");
+  const std::string id = request.id;
+  const auto waiting = bench.submit(std::move(request));
+  bench.scheduler.cancel(id);
+  bench.turn();
+  EXPECT_TRUE(waiting->failed_.has_value());
+  EXPECT_EQ(bench.scheduler.status().queued, 0U);
+}
+
+TEST(Scheduler, AFullQueueSaysSo) {
+  Bench bench({.slots = 1}, {.queue_max = 2});
+  bench.submit("<s>run</s>", 30);
+  bench.turn();
+  bench.submit("<s>wait</s>");
+  bench.submit("<s>wait</s>");
+  auto request = bench.request("<s>too many</s>");
+  request.sink = std::make_shared<Recorder>();
+  const auto taken = bench.scheduler.submit(std::move(request));
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(Scheduler, ARequestThatTakesTooLongEnds) {
+  Bench bench({.slots = 1});
+  auto request = bench.request("<s>run</s>", 500);
+  request.timeout = std::chrono::seconds(10);
+  request.ignore_eos = true;
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn();
+  bench.clock.advance(std::chrono::seconds(9));
+  bench.turn();
+  EXPECT_FALSE(recorder->ended());
+  bench.clock.advance(std::chrono::seconds(2));
+  bench.turn();
+  ASSERT_TRUE(recorder->failed_.has_value());
+  EXPECT_EQ(recorder->failed_->code, ErrorCode::kTimeout);
+}
+
+TEST(Scheduler, AClientWithManyRequestsDoesNotStarveAnother) {
+  Bench bench({.slots = 2});
+  const auto from = [&](const char* client) {
+    auto request = bench.request(std::string("<s>") + client + "</s>", 5);
+    request.client = client;
+    return bench.submit(std::move(request));
+  };
+  std::vector<std::shared_ptr<Recorder>> flood;
+  for (int i = 0; i < 6; ++i) flood.push_back(from("busy"));
+  const auto single = from("modest");
+  bench.turn_until_ended(*single);
+  int busy_done = 0;
+  for (const auto& recorder : flood) busy_done += recorder->ended() ? 1 : 0;
+  EXPECT_LE(busy_done, 3) << "the modest client waited for the whole flood";
+}
+
+TEST(Scheduler, AnEngineFailureEndsOneRequestOnly) {
+  int prefills = 0;
+  FakeOptions faulty{.slots = 1};
+  faulty.faults = [&](FakeOperation operation) {
+    return operation == FakeOperation::kPrefill && ++prefills == 2 ? FakeFault::kFail
+                                                                   : FakeFault::kNone;
+  };
+  Bench bench(faulty);
+  const auto first = bench.submit(std::string(100, 'x'));
+  bench.turn_until_ended(*first);
+  ASSERT_TRUE(first->failed_.has_value());
+  EXPECT_EQ(first->failed_->code, ErrorCode::kEngine);
+  EXPECT_EQ(bench.run("<s>next</s>"), cold_answer(faulty, "<s>next</s>"));
+}
+
+TEST(Scheduler, StopFinishesWhatRuns) {
+  Bench bench({.slots = 1});
+  const auto first = bench.submit("<s>one</s>");
+  const auto second = bench.submit("<s>two</s>");
+  bench.scheduler.start();
+  bench.scheduler.stop(StopMode::kFinish);
+  EXPECT_TRUE(first->finished_.has_value());
+  EXPECT_TRUE(second->finished_.has_value());
+  auto late = bench.request("<s>late</s>");
+  late.sink = std::make_shared<Recorder>();
+  EXPECT_FALSE(bench.scheduler.submit(std::move(late)).ok());
+}
+
+TEST(Scheduler, CuttingEndsEveryRequest) {
+  Bench bench({.slots = 1, .context_tokens = 1 << 20});
+  auto endless = bench.request("<s>one</s>", -1);
+  endless.ignore_eos = true;
+  const auto first = bench.submit(std::move(endless));
+  const auto second = bench.submit("<s>two</s>");
+  bench.scheduler.start();
+  bench.scheduler.stop(StopMode::kCut);
+  EXPECT_TRUE(first->failed_.has_value());
+  EXPECT_TRUE(second->failed_.has_value());
+}
+
+// Random requests, cancellations and faults on every kind of engine: each answer
+// equals the one from cold, and the invariants hold between turns.
+struct RandomRun {
+  FakeKind kind;
+  bool deterministic;
+};
+class SchedulerModel : public ::testing::TestWithParam<RandomRun> {};
+
+TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
+  const unsigned seed = 4242;
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  FakeOptions fake{.kind = GetParam().kind, .slots = 3, .context_tokens = 400};
+  fake.chunk_sensitive = GetParam().deterministic;
+  fake.faults = [&random](FakeOperation operation) {
+    if (operation == FakeOperation::kCut && random() % 5 == 0) return FakeFault::kRefuse;
+    if (operation == FakeOperation::kPrefill && random() % 200 == 0) return FakeFault::kFail;
+    return FakeFault::kNone;
+  };
+  Bench bench(fake, {.deterministic = GetParam().deterministic});
+  std::vector<std::string> histories = {kSystem, "<s>system: another</s>"};
+  struct Pending {
+    std::string prompt;
+    std::string id;
+    std::shared_ptr<Recorder> recorder;
+  };
+  std::vector<Pending> pending;
+  int answered = 0;
+  for (int step = 0; step < 4000; ++step) {
+    if (pending.size() < 5 && random() % 4 == 0) {
+      std::string prompt = histories[random() % histories.size()];
+      if (random() % 5 == 0) prompt.resize(1 + random() % prompt.size());
+      prompt += "<s>user: " + std::to_string(random() % 20) + "</s><s>";
+      auto request = bench.request(prompt, static_cast<TokenPos>(1 + random() % 12));
+      request.reuse = random() % 8 != 0;
+      const std::string id = request.id;
+      pending.push_back({prompt, id, bench.submit(std::move(request))});
+    }
+    if (!pending.empty() && random() % 50 == 0) {
+      bench.scheduler.cancel(pending[random() % pending.size()].id);
+    }
+    ASSERT_NO_FATAL_FAILURE(bench.turn());
+    std::erase_if(pending, [&](const Pending& request) {
+      if (!request.recorder->ended()) return false;
+      if (!request.recorder->finished_) return true;
+      const auto wrote = request.recorder->finished_->timings.predicted_tokens;
+      EXPECT_EQ(request.recorder->text_, cold_answer(fake, request.prompt, wrote));
+      ++answered;
+      const std::string grown = request.prompt + request.recorder->text_ + "</s>";
+      if (grown.size() < 250) histories.push_back(grown);
+      if (histories.size() > 12) histories.erase(histories.begin() + 2);
+      return true;
+    });
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "in step " << step;
+  }
+  EXPECT_GT(answered, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, SchedulerModel,
+                         ::testing::Values(RandomRun{FakeKind::kAttention, false},
+                                           RandomRun{FakeKind::kAttention, true},
+                                           RandomRun{FakeKind::kWindowed, false},
+                                           RandomRun{FakeKind::kWindowed, true},
+                                           RandomRun{FakeKind::kRecurrent, false},
+                                           RandomRun{FakeKind::kRecurrent, true},
+                                           RandomRun{FakeKind::kHybrid, false},
+                                           RandomRun{FakeKind::kHybrid, true}));
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A file includes only from modules below its own (docs/ARCHITECTURE.md), and
+# only engine/llama includes the engine's own headers.
+set -euo pipefail
+cd "$(dirname "$0")/../src"
+
+declare -A may_include=(
+  [base]="base"
+  [env]="base env"
+  [state]="base state"
+  [engine]="base state engine"
+  [engine/llama]="base state engine engine/llama"
+  [serve]="base env state engine serve"
+  [api]="base env state engine serve api"
+  [cli]="base env state engine engine/llama serve api cli"
+)
+modules="${!may_include[*]}"
+
+module_of() {  # the deepest known folder of a path
+  case $1 in engine/llama/*) echo engine/llama ;; *) echo "${1%%/*}" ;; esac
+}
+
+failures=0
+while IFS=: read -r file line include; do
+  target=${include#*\"} target=${target%%\"*}
+  from=$(module_of "$file") to=$(module_of "$target")
+  [[ " $modules " == *" $to "* ]] || continue   # not a module of ours
+  if [[ " ${may_include[$from]} " != *" $to "* ]]; then
+    echo "src/$file:$line: $from must not include from $to ($target)"
+    failures=$((failures + 1))
+  fi
+done < <(grep -rnE '^#include "' --include='*.h' --include='*.cc' .  | sed 's|^\./||')
+
+if grep -rnE '#include [<"](llama|ggml|gguf|chat|sampling|common|json-schema)[a-z-]*\.h[>"]' \
+     --include='*.h' --include='*.cc' . | grep -v '^\./engine/llama/'; then
+  echo "only src/engine/llama may include the engine's headers"
+  failures=$((failures + 1))
+fi
+for folder in */; do
+  [[ " $modules " == *" ${folder%/} "* ]] || { echo "src/$folder has no place in the layering"; failures=1; }
+done
+[[ $failures -eq 0 ]] && echo "layering holds"
+exit $((failures > 0))
