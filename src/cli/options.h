@@ -1,7 +1,7 @@
 // The options of `holdfast serve`.
 //
-// One table (options.cc) lists every option once: its names, its value, its help
-// and the setter that validates it. The command line, the environment, the
+// One table (option_table.h) lists every option once: its names, its value, its
+// help and the setter that validates it. The command line, the environment, the
 // config file and --help all follow from that table.
 //
 // Precedence, option by option:
@@ -15,10 +15,11 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/nearest_name.h"  // these two come along, for all commands
+#include "cli/text_wrap.h"
 #include "engine/sampling.h"
 #include "env/log.h"
 #include "state/tokens.h"
@@ -44,7 +45,7 @@ struct ServeOptions {
   bool warmup = true;
 
   // Context and slots.
-  TokenPos ctx_size = 0;  // of all slots together; 0: from the model
+  TokenPos ctx_size = 0;  // of each slot; 0: the model's own, less where memory is short
   int parallel = 4;       // slots
   TokenPos batch_size = 2048;
   TokenPos ubatch_size = 512;  // never more than batch_size
@@ -122,9 +123,9 @@ using Environment = std::map<std::string, std::string>;
 using FileReader = std::function<Result<std::string>(const std::string& path)>;
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
-// `args` are those after `holdfast serve`. An Error is one sentence, fit to be
-// shown as it is before leaving with kExitUsage. --help and --version win over
-// any mistake elsewhere on the line.
+// `args` are those after `holdfast serve`. An Error is one whole sentence, its
+// full stop or question mark included, fit to be shown as it is before leaving
+// with kExitUsage. --help and --version win over any mistake elsewhere on the line.
 [[nodiscard]] Result<Parsed> parse_serve_options(std::span<const std::string> args,
                                                  const Environment& env,
                                                  const FileReader& files = read_file);
@@ -132,10 +133,5 @@ using FileReader = std::function<Result<std::string>(const std::string& path)>;
 // `holdfast --help` and `holdfast serve --help`, wrapped to `width` columns.
 [[nodiscard]] std::string overview_help(int width = 80);
 [[nodiscard]] std::string serve_help(int width = 80);
-
-// The known name nearest to a mistyped one; empty when none is near.
-[[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> known);
-// `text` in lines of at most `width` columns, each after `indent` spaces.
-[[nodiscard]] std::string wrap_text(std::string_view text, int width, int indent);
 
 }  // namespace holdfast

@@ -101,15 +101,15 @@ TEST_F(OptionsTest, GpuLayersSeedAndFlashAttentionHaveWords) {
 TEST_F(OptionsTest, EachMistakeIsOneClearSentence) {
   EXPECT_EQ(bad({"--paralel", "4"}), "unknown option --paralel; did you mean --parallel?");
   EXPECT_EQ(bad({"--prot", "4"}), "unknown option --prot; did you mean --port?");
-  EXPECT_EQ(bad({"--qqqqqqqq"}), "unknown option --qqqqqqqq; see holdfast serve --help");
-  EXPECT_EQ(bad({"--model"}), "option --model needs a value: --model PATH");
-  EXPECT_EQ(bad({"--model", "--port", "1"}), "option --model needs a value: --model PATH");
-  EXPECT_EQ(bad({"-np", "0"}), "option -np needs a whole number from 1 to 256, not \"0\"");
-  EXPECT_EQ(bad({"-np", "4x"}), "option -np needs a whole number from 1 to 256, not \"4x\"");
-  EXPECT_EQ(bad({"--top-p", "1.5"}), "option --top-p needs a number from 0 to 1, not \"1.5\"");
-  EXPECT_EQ(bad({"--temp", "nan"}), "option --temp needs a number of at least 0, not \"nan\"");
+  EXPECT_EQ(bad({"--qqqqqqqq"}), "unknown option --qqqqqqqq.");
+  EXPECT_EQ(bad({"--model"}), "option --model needs a value: --model PATH.");
+  EXPECT_EQ(bad({"--model", "--port", "1"}), "option --model needs a value: --model PATH.");
+  EXPECT_EQ(bad({"-np", "0"}), "option -np needs a whole number from 1 to 256, not \"0\".");
+  EXPECT_EQ(bad({"-np", "4x"}), "option -np needs a whole number from 1 to 256, not \"4x\".");
+  EXPECT_EQ(bad({"--top-p", "1.5"}), "option --top-p needs a number from 0 to 1, not \"1.5\".");
+  EXPECT_EQ(bad({"--temp", "nan"}), "option --temp needs a number of at least 0, not \"nan\".");
   EXPECT_EQ(bad({"-c", "-5"}),
-            "option -c needs a number of tokens from 0 to 1073741824 (8192, or 8k), not \"-5\"");
+            "option -c needs a number of tokens from 0 to 1073741824 (8192, or 8k), not \"-5\".");
   EXPECT_EQ(bad({"-ctk", "q9"}).substr(0, 31), "option -ctk needs one of f32, f");
   EXPECT_EQ(bad({"my.gguf"}), "unexpected argument my.gguf; did you mean --model my.gguf?");
   EXPECT_EQ(bad({"--chat-template-kwargs", "[1]"}).substr(0, 51),
@@ -130,7 +130,7 @@ TEST_F(OptionsTest, OptionsWithoutEffectLeaveANote) {
 }
 
 TEST_F(OptionsTest, OptionsThatWouldChangeTheAnswerAreRefused) {
-  EXPECT_EQ(bad({"--lora", "x"}), "option --lora is not supported: Holdfast cannot do this yet");
+  EXPECT_EQ(bad({"--lora", "x"}), "option --lora is not supported: Holdfast cannot do this yet.");
 }
 
 TEST_F(OptionsTest, CommandLineBeatsEnvironmentBeatsConfig) {
@@ -157,7 +157,7 @@ TEST_F(OptionsTest, EnvironmentTurnsFlagsOnAndOff) {
   EXPECT_FALSE(good({}, {{"HOLDFAST_NO_MMAP", "1"}}).mmap);
   EXPECT_TRUE(good({"--mmap"}, {{"HOLDFAST_MMAP", "off"}}).mmap);
   EXPECT_EQ(bad({}, {{"HOLDFAST_MLOCK", "perhaps"}}),
-            "HOLDFAST_MLOCK needs on or off, not \"perhaps\"");
+            "HOLDFAST_MLOCK needs on or off, not \"perhaps\".");
 }
 
 TEST_F(OptionsTest, EnvironmentThatIsNotMeantForUs) {
@@ -188,11 +188,12 @@ TEST_F(OptionsTest, ConfigMistakesNameFileAndLine) {
     return bad({"--config", "a.conf"});
   };
   EXPECT_EQ(config("\nparalel = 3\n"), "a.conf:2: unknown key paralel; did you mean parallel?");
-  EXPECT_EQ(config("port = x\n"), "a.conf:1: port needs a whole number from 0 to 65535, not \"x\"");
-  EXPECT_EQ(config("port\n"), "a.conf:1: port needs a value: port = N");
-  EXPECT_EQ(config("[chat]\n"), "a.conf:1: unknown section [chat]; the only one is [serve]");
+  EXPECT_EQ(config("port = x\n"),
+            "a.conf:1: port needs a whole number from 0 to 65535, not \"x\".");
+  EXPECT_EQ(config("port\n"), "a.conf:1: port needs a value: port = N.");
+  EXPECT_EQ(config("[chat]\n"), "a.conf:1: unknown section [chat]; the only one is [serve].");
   EXPECT_NE(config("config = b.conf\n"), "no error");
-  EXPECT_EQ(bad({"--config", "none.conf"}), "cannot read none.conf");
+  EXPECT_EQ(bad({"--config", "none.conf"}), "cannot read none.conf.");
 }
 
 TEST_F(OptionsTest, FilesAreRead) {
@@ -203,8 +204,8 @@ TEST_F(OptionsTest, FilesAreRead) {
   EXPECT_EQ(options.api_keys, (Args{"k0", "k1", "k2"}));
   EXPECT_EQ(options.chat_template, "{{ messages }}");
   test_files["empty"] = "# nobody\n";
-  EXPECT_EQ(bad({"--api-key-file", "empty"}), "empty holds no key");
-  EXPECT_EQ(bad({"--chat-template-file", "none"}), "cannot read none");
+  EXPECT_EQ(bad({"--api-key-file", "empty"}), "empty holds no key.");
+  EXPECT_EQ(bad({"--chat-template-file", "none"}), "cannot read none.");
 }
 
 TEST_F(OptionsTest, TheLaterOfTemplateAndTemplateFileCounts) {
@@ -257,6 +258,7 @@ TEST_F(OptionsTest, HelpTeachesAndFitsTheTerminal) {
   EXPECT_LT(help.find("Examples:"), help.find("--ctx-size"));
   EXPECT_NE(help.find("(default: 0.95)"), std::string::npos);
   EXPECT_NE(help.find("-np, --parallel N"), std::string::npos);
+  EXPECT_NE(help.find("Context tokens of each slot"), std::string::npos);
   EXPECT_EQ(help.find('\x01'), std::string::npos);
   EXPECT_NE(overview_help().find("holdfast chat"), std::string::npos);
 }

@@ -4,7 +4,6 @@
 // exits, whatever the reason, so that a failed test leaves nothing behind.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -174,9 +173,8 @@ async function readyUrl(child, lines) {
   const ended = child.exited.then(({ code, signal }) => {
     throw new Error(`the server ended (${code ?? signal}) before it was ready:\n${lines.join('\n')}`);
   });
-  return within(Promise.race([ready, ended]), 'starting the server').finally(() =>
-    ended.catch(() => {}),
-  );
+  ended.catch(() => {});
+  return within(Promise.race([ready, ended]), 'starting the server');
 }
 
 // Starts `holdfast serve` on a free port and waits until it is ready.

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <ggml-backend.h>
 #include <llama.h>
+#include <log.h>
 
 #include <algorithm>
 #include <array>
@@ -62,6 +63,7 @@ void start_library() {
   static std::once_flag once;
   std::call_once(once, [] {
     llama_log_set(take_log_line, nullptr);
+    common_log_pause(common_log_main());  // its lines would bypass ours
     ggml_backend_load_all_from_path(library_folder().c_str());
     llama_backend_init();
   });

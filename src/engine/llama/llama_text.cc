@@ -149,10 +149,17 @@ std::vector<MessageSpan> LlamaText::message_spans(const RenderedChat& chat,
                                                   TokenSpan tokens) const {
   const auto& format = static_cast<const LlamaReplyFormat&>(*chat.format);
   std::vector<MessageSpan> spans;
+  // What stands before the first message that the template marks is its system
+  // block: many formats mark only users and assistants.
+  const auto add_opening = [&](TokenPos end) {
+    if (spans.empty() && end > 0) spans.push_back({Role::kSystem, 0, end});
+  };
   for (const auto& span : format.delimiters().split(Tokens(tokens.begin(), tokens.end())).spans) {
+    add_opening(static_cast<TokenPos>(span.pos));
     spans.push_back({role_from(span.role), static_cast<TokenPos>(span.pos),
                      static_cast<TokenPos>(span.pos + span.len)});
   }
+  if (spans.empty()) spans.push_back({Role::kUnknown, 0, length_of(tokens)});
   return spans;
 }
 

@@ -187,8 +187,8 @@ TEST_P(TinyModel, TextIsOneTokenPerByte) {
 INSTANTIATE_TEST_SUITE_P(All, TinyModel,
                          testing::ValuesIn(tiny_architectures().begin(),
                                            tiny_architectures().end()),
-                         [](const auto& info) {
-                           std::string name(info.param);
+                         [](const auto& test) {
+                           std::string name(test.param);
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
@@ -288,7 +288,7 @@ TEST_P(TinyMtpModel, FileComputesTheSameDraft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TinyMtpModel, testing::Values("qwen35", "qwen35moe", "qwen3next"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(TinyModels, WiderModelsDecodeToo) {
   for (std::uint32_t width : {256u, 512u}) {

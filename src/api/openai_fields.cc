@@ -1,0 +1,22 @@
+#include "api/openai_fields.h"
+
+namespace holdfast {
+
+std::string required_text(const JsonFields& fields, std::string_view name) {
+  if (!fields.has(name)) fields.fail(name, "is required");
+  return fields.text(name).value_or("");
+}
+
+std::string required_name(const JsonFields& fields) {
+  const std::optional<std::string> name = fields.text("name");
+  if (!name || name->empty()) fields.fail("name", "must be a non-empty string");
+  return name.value_or("");
+}
+
+std::optional<Token> token_of(std::optional<std::int64_t> id, const ChatDefaults& defaults) {
+  const std::int64_t end = defaults.vocabulary > 0 ? defaults.vocabulary : kIntMax;
+  if (!id || *id < 0 || *id >= end) return std::nullopt;
+  return static_cast<Token>(*id);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,20 @@
+// The messages of a chat request, in the one shape described at ChatRequest.
+#pragma once
+
+#include <vector>
+
+#include "api/json_fields.h"
+#include "engine/text.h"
+
+namespace holdfast {
+
+// What the rules about the end of a conversation need to know of a message.
+struct MessageTrait {
+  bool assistant = false;
+  bool tool_calls = false;
+};
+
+// Sets messages_json. One trait for each message, in their order.
+[[nodiscard]] std::vector<MessageTrait> read_messages(const JsonFields& body, ChatInput& input);
+
+}  // namespace holdfast

@@ -1,0 +1,100 @@
+#include "api/openai_options.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "api/openai_fields.h"
+#include "api/openai_sampling.h"
+
+namespace holdfast {
+namespace {
+
+// Every generated character is compared with every stop string.
+constexpr std::size_t kStopsMax = 32;
+constexpr std::size_t kStopBytesMax = 1024;
+constexpr std::int64_t kTopLogprobsMax = 20;
+constexpr std::int64_t kTimeoutMsMax = 24LL * 3600 * 1000;
+
+TokenPos read_max_tokens(const JsonFields& body, const ChatDefaults& defaults) {
+  std::int64_t limit = defaults.max_tokens;
+  for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"})
+    limit = body.integer(name, -1, std::int64_t{1} << 53).value_or(limit);
+  return static_cast<TokenPos>(std::min(limit, kIntMax));
+}
+
+std::vector<std::string> read_stops(const JsonFields& body) {
+  const Json* stop = body.find("stop");
+  if (stop == nullptr) return {};
+  if (!stop->is_string())
+    return body.texts("stop", kStopsMax, kStopBytesMax).value_or(std::vector<std::string>{});
+  const auto& text = stop->get_ref<const std::string&>();
+  if (text.empty() || text.size() > kStopBytesMax) body.fail("stop", "must have 1 to 1024 bytes");
+  return {text};
+}
+
+int read_n(const JsonFields& body, const ChatDefaults& defaults) {
+  const char* name = body.has("n") ? "n" : "n_cmpl";
+  const std::int64_t n = body.integer(name, 1, defaults.n_max).value_or(1);
+  const std::int64_t best_of = body.integer("best_of", 1, kIntMax).value_or(1);
+  if (best_of != 1 && best_of != n) body.fail("best_of", "must be 1 or equal to n");
+  return static_cast<int>(n);
+}
+
+std::chrono::milliseconds read_timeout(const JsonFields& body, const ChatDefaults& defaults) {
+  const std::chrono::milliseconds asked(body.integer("timeout_ms", 0, kTimeoutMsMax).value_or(0));
+  if (asked.count() == 0 || defaults.timeout.count() == 0) return std::max(asked, defaults.timeout);
+  return std::min(asked, defaults.timeout);
+}
+
+std::optional<int> read_id_slot(const JsonFields& body) {
+  const auto slot = body.integer("id_slot", -1, kIntMax);
+  if (!slot || *slot < 0) return std::nullopt;
+  return static_cast<int>(*slot);
+}
+
+bool read_include_usage(const JsonFields& body) {
+  const auto options = body.object("stream_options");
+  return options && options->boolean("include_usage").value_or(false);
+}
+
+}  // namespace
+
+CompletionOptions read_options(const JsonFields& body, const ChatDefaults& defaults) {
+  CompletionOptions options;
+  options.model = body.text("model").value_or("");
+  options.sampling = read_sampling(body, defaults);
+  options.n = read_n(body, defaults);
+  options.max_tokens = read_max_tokens(body, defaults);
+  options.stops = read_stops(body);
+  options.stream = body.boolean("stream").value_or(false);
+  options.include_usage = read_include_usage(body);
+  options.return_progress = body.boolean("return_progress").value_or(false);
+  options.timings_per_token = body.boolean("timings_per_token").value_or(false);
+  options.reuse = body.boolean("cache_prompt").value_or(true);
+  options.id_slot = read_id_slot(body);
+  options.timeout = read_timeout(body, defaults);
+  return options;
+}
+
+std::optional<int> read_chat_logprobs(const JsonFields& body) {
+  const bool wanted = body.boolean("logprobs").value_or(false);
+  const auto top = body.integer("top_logprobs", 0, kTopLogprobsMax).value_or(0);
+  if (wanted) return static_cast<int>(top);
+  if (top > 0) body.fail("top_logprobs", "needs 'logprobs' to be true");
+  return std::nullopt;
+}
+
+std::optional<int> read_text_logprobs(const JsonFields& body) {
+  const Json* value = body.find("logprobs");
+  if (value != nullptr && value->is_boolean())
+    return value->get<bool>() ? std::optional<int>(0) : std::nullopt;
+  auto top = body.integer("logprobs", 0, kTopLogprobsMax);
+  if (const auto probs = body.integer("n_probs", 0, kTopLogprobsMax); probs && !top)
+    top = *probs > 0 ? probs : std::nullopt;
+  if (!top) return std::nullopt;
+  return static_cast<int>(*top);
+}
+
+}  // namespace holdfast

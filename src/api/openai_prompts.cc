@@ -1,0 +1,65 @@
+#include "api/openai_prompts.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "api/openai_fields.h"
+
+namespace holdfast {
+namespace {
+
+bool starts_with_token(const Json& value) {
+  return value.is_array() && !value.empty() && value.front().is_number();
+}
+
+Tokens read_tokens(const Json& array, const std::string& path, const ChatDefaults& defaults,
+                   FirstError& error) {
+  Tokens tokens;
+  tokens.reserve(array.size());
+  for (std::size_t i = 0; i < array.size() && error.empty(); ++i) {
+    const auto token = token_of(exact_integer(array[i]), defaults);
+    if (token)
+      tokens.push_back(*token);
+    else
+      error.note(element_path(path, i), "must be a token id of the vocabulary");
+  }
+  return tokens;
+}
+
+// llama-server's {"prompt_string": "..."}; its multimodal_data is not for us.
+std::string read_prompt_object(const Json& value, const std::string& path, FirstError& error) {
+  const JsonFields fields(value, path, error);
+  if (fields.has("multimodal_data"))
+    fields.fail("multimodal_data", "is not supported; this server reads text only");
+  return required_text(fields, "prompt_string");
+}
+
+Prompt read_prompt(const Json& value, const std::string& path, const ChatDefaults& defaults,
+                   FirstError& error) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object()) return read_prompt_object(value, path, error);
+  if (starts_with_token(value)) return read_tokens(value, path, defaults, error);
+  error.note(path, "must be a string or a non-empty array of token ids");
+  return std::string();
+}
+
+}  // namespace
+
+std::vector<Prompt> read_prompts(const JsonFields& body, const ChatDefaults& defaults) {
+  std::vector<Prompt> prompts;
+  const Json* value = body.find("prompt");
+  if (value == nullptr || (value->is_array() && value->empty())) {
+    body.fail("prompt", "is required");
+  } else if (!value->is_array() || starts_with_token(*value)) {
+    prompts.push_back(read_prompt(*value, "prompt", defaults, body.error()));
+  } else if (value->size() > defaults.prompts_max) {
+    body.fail("prompt", "may hold at most " + std::to_string(defaults.prompts_max) + " prompts");
+  } else {
+    for (std::size_t i = 0; i < value->size(); ++i)
+      prompts.push_back(
+          read_prompt((*value)[i], element_path("prompt", i), defaults, body.error()));
+  }
+  return prompts;
+}
+
+}  // namespace holdfast

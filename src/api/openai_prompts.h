@@ -1,0 +1,15 @@
+// The prompts of a plain completion request.
+#pragma once
+
+#include <vector>
+
+#include "api/json_fields.h"
+#include "api/openai_request.h"
+
+namespace holdfast {
+
+// A string, tokens, or an array of these.
+[[nodiscard]] std::vector<Prompt> read_prompts(const JsonFields& body,
+                                               const ChatDefaults& defaults);
+
+}  // namespace holdfast

@@ -1,0 +1,155 @@
+// The options of the model: which one, its context, where and how it is computed.
+#include "cli/option_groups.h"
+
+namespace holdfast {
+namespace {
+
+using namespace option_kinds;
+
+using O = ServeOptions;
+
+OptionKind grid_step() {
+  OptionKind kind = tokens(&ServeOptions::grid_step, 64, 65536);
+  kind.expects = "a multiple of 64 from 64 to 65536";
+  kind.set = [set = kind.set](ServeOptions& options, std::string_view text) {
+    return set(options, text) && options.grid_step % 64 == 0;
+  };
+  kind.show = [](const ServeOptions&) { return "512, or --ubatch-size if that is less"; };
+  return kind;
+}
+
+OptionKind gpu_layers() {
+  return {"a number of layers, auto or all",
+          [](ServeOptions& options, std::string_view text) {
+            const auto count = number_of<int>(text);
+            const bool known = text == "auto" || text == "all" || (count && *count >= -1);
+            if (!known) return false;
+            options.gpu_layers = text == "all" ? kGpuLayersAll : count.value_or(kGpuLayersAuto);
+            return true;
+          },
+          [](const ServeOptions&) { return "auto"; }};
+}
+
+OptionKind tensor_split() {
+  return {"shares such as 3,1",
+          [](ServeOptions& options, std::string_view text) {
+            options.tensor_split.clear();
+            for (const std::string& part : split(text, ",/")) {
+              const auto share = number_of<float>(part);
+              if (!share || *share < 0) return false;
+              options.tensor_split.push_back(*share);
+            }
+            return !options.tensor_split.empty();
+          },
+          [](const ServeOptions&) { return ""; }};
+}
+
+// `--rope-scale 4` is `--rope-freq-scale 0.25`.
+OptionKind rope_scale() {
+  return {"a number above 0",
+          [](ServeOptions& options, std::string_view text) {
+            const auto scale = number_of<double>(text);
+            if (!scale || *scale <= 0) return false;
+            options.rope_freq_scale = static_cast<float>(1.0 / *scale);
+            return true;
+          },
+          [](const ServeOptions&) { return "from the model"; }};
+}
+
+}  // namespace
+
+// clang-format off
+OptionGroup model_group() {
+  return {"Model", {
+      {"-m, --model", "PATH", "LLAMA_ARG_MODEL", text(&O::model_path),
+       "The model, a GGUF file. Without it Holdfast serves its small pocket model, so that "
+       "everything can be tried at once."},
+      {"-a, --alias", "NAME", "LLAMA_ARG_ALIAS", list(&O::aliases, ListMode::kAppend),
+       "The model's name in the API; several with commas. Default: from the model."},
+      {"--mmap / --no-mmap", "", "LLAMA_ARG_MMAP", flag(&O::mmap),
+       "Map the file into memory rather than read it."},
+      {"--mlock / --no-mlock", "", "LLAMA_ARG_MLOCK", flag(&O::mlock),
+       "Keep the model in RAM; the system may not swap it out."},
+      {"--warmup / --no-warmup", "", "LLAMA_ARG_WARMUP", flag(&O::warmup),
+       "Run the model once at the start, so that the first request is not slower."},
+  }};
+}
+
+OptionGroup context_group() {
+  const std::initializer_list<std::string> types = {
+      "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"};
+  return {"Context and slots", {
+      {"-c, --ctx-size", "N", "LLAMA_ARG_CTX_SIZE", tokens(&O::ctx_size, 0),
+       "Context tokens of each slot: what one conversation can hold. Memory is needed for slots x "
+       "N. llama-server's unified cache shares one total among its slots, so the same number here "
+       "means at least as much room for each conversation. 0: the model's own, less where memory "
+       "is short."},
+      {"-np, --parallel", "N", "LLAMA_ARG_N_PARALLEL", whole(&O::parallel, 1, 256),
+       "Slots: how many requests run at the same time. More of them wait in the queue."},
+      {"-b, --batch-size", "N", "LLAMA_ARG_BATCH", tokens(&O::batch_size, 64, 65536),
+       "Most tokens in one call of the engine."},
+      {"-ub, --ubatch-size", "N", "LLAMA_ARG_UBATCH", tokens(&O::ubatch_size, 64, 65536),
+       "Most tokens computed in one step. More is faster on a GPU and takes more memory."},
+      {"-ctk, --cache-type-k", "TYPE", "LLAMA_ARG_CACHE_TYPE_K", word(&O::cache_type_k, types),
+       "How keys are stored: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1."},
+      {"-ctv, --cache-type-v", "TYPE", "LLAMA_ARG_CACHE_TYPE_V", word(&O::cache_type_v, types),
+       "How values are stored; the same types."},
+      {"--swa-full / --no-swa-full", "", "LLAMA_ARG_SWA_FULL", flag(&O::swa_full),
+       "Keep all tokens of sliding-window layers, not only the window."},
+      {"--deterministic / --no-deterministic", "", "", flag(&O::deterministic),
+       "The same request gives the same answer whatever else is running. Slower with several "
+       "users."},
+      {"--grid-step", "N", "", grid_step(),
+       "A long prompt is cut every N tokens, a multiple of 64. A state can be kept at each cut."},
+  }};
+}
+
+OptionGroup compute_group() {
+  return {"Processor and GPU", {
+      {"-t, --threads", "N", "LLAMA_ARG_THREADS", whole(&O::threads, -1, 1024),
+       "Threads that generate; -1 lets the engine choose."},
+      {"-tb, --threads-batch", "N", "LLAMA_ARG_THREADS_BATCH", whole(&O::threads_batch, -1, 1024),
+       "Threads that read prompts; -1: as many as --threads."},
+      {"-ngl, --gpu-layers, --n-gpu-layers", "N|auto|all", "LLAMA_ARG_N_GPU_LAYERS", gpu_layers(),
+       "Layers kept on the GPU."},
+      {"-fa, --flash-attn", "on|off|auto", "LLAMA_ARG_FLASH_ATTN", on_off_auto(&O::flash_attn),
+       "Flash attention: less memory for long contexts.", "on"},
+      {"-dev, --device", "LIST", "LLAMA_ARG_DEVICE", text(&O::device),
+       "Devices to use, with commas."},
+      {"-sm, --split-mode", "MODE", "LLAMA_ARG_SPLIT_MODE",
+       word(&O::split_mode, {"none", "layer", "row", "tensor"}),
+       "How several GPUs share a model: none, layer, row or tensor."},
+      {"-mg, --main-gpu", "N", "LLAMA_ARG_MAIN_GPU", whole(&O::main_gpu, 0, 255),
+       "The GPU that is used when a model is not split."},
+      {"-ts, --tensor-split", "LIST", "LLAMA_ARG_TENSOR_SPLIT", tensor_split(),
+       "Each GPU's share of the model, as in 3,1."},
+  }};
+}
+
+OptionGroup rope_group() {
+  return {"Position encoding, for contexts beyond the model's own", {
+      {"--rope-scaling", "METHOD", "LLAMA_ARG_ROPE_SCALING_TYPE",
+       word(&O::rope_scaling, {"none", "linear", "yarn"}),
+       "none, linear or yarn. Default: from the model."},
+      {"--rope-scale", "X", "LLAMA_ARG_ROPE_SCALE", rope_scale(),
+       "Stretch the context by X."},
+      {"--rope-freq-base", "X", "LLAMA_ARG_ROPE_FREQ_BASE", real_or_model(&O::rope_freq_base),
+       "RoPE base frequency."},
+      {"--rope-freq-scale", "X", "LLAMA_ARG_ROPE_FREQ_SCALE", real_or_model(&O::rope_freq_scale),
+       "RoPE frequency factor, 1/--rope-scale."},
+      {"--yarn-orig-ctx", "N", "LLAMA_ARG_YARN_ORIG_CTX", tokens(&O::yarn_orig_ctx, 0),
+       "Context the model was trained with; 0: from the model."},
+      {"--yarn-ext-factor", "X", "LLAMA_ARG_YARN_EXT_FACTOR", real_or_model(&O::yarn_ext_factor),
+       "YaRN extrapolation mix."},
+      {"--yarn-attn-factor", "X", "LLAMA_ARG_YARN_ATTN_FACTOR",
+       real_or_model(&O::yarn_attn_factor),
+       "YaRN attention scale."},
+      {"--yarn-beta-fast", "X", "LLAMA_ARG_YARN_BETA_FAST", real_or_model(&O::yarn_beta_fast),
+       "YaRN low correction."},
+      {"--yarn-beta-slow", "X", "LLAMA_ARG_YARN_BETA_SLOW", real_or_model(&O::yarn_beta_slow),
+       "YaRN high correction."},
+  }};
+}
+// clang-format on
+
+}  // namespace holdfast

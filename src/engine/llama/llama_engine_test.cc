@@ -1,0 +1,379 @@
+// The engine on tiny random models of every architecture: each trap of the
+// library (llama_engine.h, X1..X12) is a refusal here, and every way back to a
+// state gives the bits of a run that never left it.
+#include "engine/llama/llama_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/hash.h"
+#include "engine/llama/tiny_models.h"
+
+namespace holdfast {
+namespace {
+
+using llama_engine::TinySpec;
+using llama_engine::write_tiny_model;
+
+constexpr SlotId kSlot{0};
+constexpr SlotId kOther{1};
+constexpr TokenPos kChunk = 64;
+
+// A temporary file that is gone with the test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& name)
+      : path_(std::filesystem::temp_directory_path() /
+              ("holdfast-" + std::to_string(::getpid()) + "-" + name)) {}
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+LoadedModel load_tiny(const std::string& arch, LlamaConfig config = {}) {
+  const TemporaryFile file(arch + ".gguf");
+  const auto written = write_tiny_model(TinySpec{arch}, 42, file.path());
+  EXPECT_TRUE(written.ok()) << written.error().message;
+  config.model_path = file.path();
+  if (config.context_tokens == 0) config.context_tokens = 1024;
+  config.slots = 2;
+  config.threads = 1;  // tests share their cores
+  config.ubatch = 128;
+  config.use_mmap = false;
+  auto loaded = load_llama_model(config, nullptr);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  return std::move(*loaded);
+}
+
+Tokens random_tokens(TokenPos count, unsigned seed) {
+  std::mt19937 random(seed);
+  Tokens tokens(static_cast<std::size_t>(count));
+  for (Token& token : tokens) token = static_cast<Token>(random() % 256);
+  return tokens;
+}
+
+void prefill(Engine& engine, SlotId slot, TokenSpan tokens) {
+  while (!tokens.empty()) {
+    const auto n = std::min<std::size_t>(kChunk, tokens.size());
+    const bool last = n == tokens.size();
+    const auto run = engine.prefill(slot, tokens.first(n),
+                                    last ? LogitsOf::kLastToken : LogitsOf::kNone);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    tokens = tokens.subspan(n);
+  }
+}
+
+// Logits of the next `count` greedy tokens, as bytes to compare.
+std::vector<float> decode_greedily(Engine& engine, SlotId slot, int count) {
+  std::vector<float> all;
+  for (int i = 0; i < count; ++i) {
+    const auto row = engine.logits(slot);
+    all.insert(all.end(), row.begin(), row.end());
+    const auto best = std::ranges::max_element(row) - row.begin();
+    const DecodeStep step{slot, static_cast<Token>(best)};
+    EXPECT_TRUE(engine.decode({&step, 1}).ok());
+  }
+  return all;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+void expect_sound(const Engine& engine) {
+  const auto violations = engine.check();
+  EXPECT_TRUE(violations.empty()) << violations.front();
+}
+
+// What a slot that has read nothing else answers.
+std::vector<float> cold_logits(Engine& engine, const Tokens& prompt, int count) {
+  engine.clear(kOther);
+  prefill(engine, kOther, prompt);
+  auto logits = decode_greedily(engine, kOther, count);
+  engine.clear(kOther);
+  return logits;
+}
+
+Tokens joined(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// --- every architecture --------------------------------------------------------
+
+class EveryArchitecture : public ::testing::TestWithParam<std::string> {
+ protected:
+  LoadedModel model_ = load_tiny(GetParam());
+  Engine& engine_ = *model_.engine;
+  const Tokens head_ = random_tokens(2 * kChunk, 1);
+  const Tokens tail_ = random_tokens(kChunk, 2);
+  const Tokens other_tail_ = random_tokens(kChunk, 3);
+};
+
+TEST_P(EveryArchitecture, TwoSlotsGiveTheSameBits) {
+  prefill(engine_, kSlot, head_);
+  const auto first = decode_greedily(engine_, kSlot, 10);
+  EXPECT_TRUE(same_bits(first, cold_logits(engine_, head_, 10)));
+  expect_sound(engine_);
+}
+
+TEST_P(EveryArchitecture, AWholeStateContinuesElsewhereBitForBit) {
+  prefill(engine_, kSlot, head_);
+  const auto saved = engine_.save(kSlot, SaveScope::kWhole);
+  ASSERT_TRUE(saved.ok()) << saved.error().message;
+  prefill(engine_, kOther, other_tail_);  // what was there must not matter
+  const auto loaded = engine_.load(kOther, *saved);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  expect_sound(engine_);
+  prefill(engine_, kOther, tail_);
+  const auto restored = decode_greedily(engine_, kOther, 10);
+  EXPECT_TRUE(same_bits(restored, cold_logits(engine_, joined(head_, tail_), 10)));
+}
+
+TEST_P(EveryArchitecture, ASnapshotGoesBackBitForBit) {
+  prefill(engine_, kSlot, head_);
+  const auto snapshot = engine_.save(kSlot, SaveScope::kSnapshot);
+  if (engine_.shape().cuts_anywhere()) {  // X8
+    ASSERT_FALSE(snapshot.ok());
+    EXPECT_EQ(snapshot.error().code, ErrorCode::kUnsupported);
+    return;
+  }
+  ASSERT_TRUE(snapshot.ok()) << snapshot.error().message;
+  prefill(engine_, kSlot, other_tail_);
+  const auto loaded = engine_.load(kSlot, *snapshot);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(engine_.length(kSlot), length_of(head_));
+  expect_sound(engine_);
+  prefill(engine_, kSlot, tail_);
+  const auto restored = decode_greedily(engine_, kSlot, 10);
+  EXPECT_TRUE(same_bits(restored, cold_logits(engine_, joined(head_, tail_), 10)));
+}
+
+TEST_P(EveryArchitecture, ACutIsExactOrRefusedWithNothingChanged) {
+  prefill(engine_, kSlot, joined(head_, other_tail_));
+  const CutAnswer answer = engine_.cut(kSlot, length_of(head_));
+  expect_sound(engine_);
+  if (answer == CutAnswer::kDone) {
+    prefill(engine_, kSlot, tail_);
+    const auto after = decode_greedily(engine_, kSlot, 5);
+    EXPECT_TRUE(same_bits(after, cold_logits(engine_, joined(head_, tail_), 5)));
+  } else {
+    EXPECT_EQ(engine_.length(kSlot), length_of(head_) + length_of(other_tail_));
+    prefill(engine_, kSlot, tail_);
+    const auto after = decode_greedily(engine_, kSlot, 5);
+    const Tokens whole = joined(joined(head_, other_tail_), tail_);
+    EXPECT_TRUE(same_bits(after, cold_logits(engine_, whole, 5)));
+  }
+}
+
+// X6, X7: whatever is wrong with a state, the slot is empty afterwards and works.
+TEST_P(EveryArchitecture, BadStatesAreRefusedAndLeaveAnEmptySlot) {
+  prefill(engine_, kSlot, head_);
+  const auto good = engine_.save(kSlot, SaveScope::kWhole);
+  ASSERT_TRUE(good.ok());
+  std::vector<SavedState> bad(6, *good);
+  bad[0].length = 0;                                   // empty
+  bad[1].length += 1;                                  // claims more than it holds
+  bad[2].bytes[bad[2].bytes.size() / 2] ^= std::byte{4};  // damaged
+  bad[3].bytes.resize(bad[3].bytes.size() / 2);        // short, checksum made to fit
+  bad[4].bytes[0] ^= std::byte{1};                     // foreign head
+  bad[5].bytes.clear();
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    if (i >= 3) bad[i].checksum = hash_bytes(bad[i].bytes);
+    EXPECT_FALSE(engine_.load(kOther, bad[i]).ok()) << "case " << i;
+    EXPECT_EQ(engine_.length(kOther), 0) << "case " << i;
+    expect_sound(engine_);
+  }
+  prefill(engine_, kSlot, tail_);
+  const auto after = decode_greedily(engine_, kSlot, 5);
+  EXPECT_TRUE(same_bits(after, cold_logits(engine_, joined(head_, tail_), 5)));
+}
+
+// X10: a batch that fails leaves no half-applied tokens behind.
+TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
+  prefill(engine_, kSlot, head_);
+  prefill(engine_, kOther, tail_);
+  const Tokens impossible = {1, 2, 1 << 30};
+  EXPECT_FALSE(engine_.prefill(kSlot, impossible, LogitsOf::kLastToken).ok());
+  EXPECT_EQ(engine_.length(kSlot), 0);
+  EXPECT_EQ(engine_.length(kOther), length_of(tail_));
+  expect_sound(engine_);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiny, EveryArchitecture,
+    ::testing::Values("qwen35", "qwen35moe", "qwen3next", "jamba", "falcon-h1", "nemotron_h",
+                      "granitehybrid", "lfm2", "lfm2-swa", "kimi-linear", "mamba2", "gemma3",
+                      "gpt-oss", "llama", "deepseek2"),
+    [](const auto& test) {
+      std::string name = test.param;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+// --- what parts a model has -------------------------------------------------------
+
+std::vector<PartKind> kinds_of(const StateShape& shape) {
+  std::vector<PartKind> kinds;
+  for (const Part& part : shape.parts) kinds.push_back(part.kind);
+  return kinds;
+}
+
+TEST(LlamaShape, IsFoundByAskingTheLibrary) {
+  using enum PartKind;
+  EXPECT_EQ(kinds_of(load_tiny("llama").engine->shape()), (std::vector{kExtent}));
+  EXPECT_EQ(kinds_of(load_tiny("gemma3").engine->shape()), (std::vector{kExtent, kWindow}));
+  EXPECT_EQ(kinds_of(load_tiny("mamba2").engine->shape()), (std::vector{kSnapshot}));
+  EXPECT_EQ(kinds_of(load_tiny("qwen35").engine->shape()), (std::vector{kExtent, kSnapshot}));
+  // All of its attention is windowed; what is left of extents is their bookkeeping.
+  const auto windowed_hybrid = load_tiny("lfm2-swa");
+  EXPECT_EQ(kinds_of(windowed_hybrid.engine->shape()), (std::vector{kExtent, kWindow, kSnapshot}));
+  EXPECT_LT(windowed_hybrid.engine->shape().find(kExtent)->bytes_per_token, 32U);
+}
+
+TEST(LlamaShape, PredictsTheSizeOfASavedState) {
+  const auto model = load_tiny("qwen35");
+  prefill(*model.engine, kSlot, random_tokens(200, 9));
+  const auto saved = model.engine->save(kSlot, SaveScope::kWhole);
+  ASSERT_TRUE(saved.ok());
+  const StateShape& shape = model.engine->shape();
+  const auto predicted = shape.bytes_per_token() * 200 + shape.bytes_per_snapshot();
+  EXPECT_NEAR(static_cast<double>(saved->bytes.size()), static_cast<double>(predicted), 256.0);
+}
+
+// --- traps of single kinds ---------------------------------------------------------
+
+// X3: the library trims a window below what it still holds, and says nothing.
+TEST(LlamaTraps, AWindowIsNotCutBelowWhatItHolds) {
+  const auto model = load_tiny("gemma3");
+  Engine& engine = *model.engine;
+  prefill(engine, kSlot, random_tokens(600, 5));
+  EXPECT_FALSE(engine.can_cut(kSlot, 100));
+  EXPECT_EQ(engine.cut(kSlot, 100), CutAnswer::kRefused);
+  EXPECT_EQ(engine.length(kSlot), 600);
+}
+
+// X1: beyond the last batch the library answers true and keeps a stale state.
+TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
+  const auto model = load_tiny("qwen35", {.rollback_depth = 3});
+  Engine& engine = *model.engine;
+  ASSERT_EQ(engine.shape().find(PartKind::kSnapshot)->rollback_depth, 3);
+  const Tokens head = random_tokens(kChunk, 1);
+  const Tokens drafted = random_tokens(4, 2);
+  prefill(engine, kSlot, head);
+  prefill(engine, kSlot, drafted);
+  EXPECT_FALSE(engine.can_cut(kSlot, kChunk)) << "four of four tokens: one too many";
+  ASSERT_EQ(engine.cut(kSlot, kChunk + 2), CutAnswer::kDone);
+  EXPECT_FALSE(engine.can_cut(kSlot, kChunk + 1)) << "one rollback a batch";
+  const Tokens kept(drafted.begin(), drafted.begin() + 2);
+  prefill(engine, kSlot, Tokens{7});
+  const auto rolled_back = decode_greedily(engine, kSlot, 1);
+  // The same tokens without the detour, in the same batches.
+  engine.clear(kOther);
+  prefill(engine, kOther, head);
+  prefill(engine, kOther, drafted);
+  ASSERT_EQ(engine.cut(kOther, kChunk + 2), CutAnswer::kDone);
+  prefill(engine, kOther, Tokens{7});
+  EXPECT_TRUE(same_bits(rolled_back, decode_greedily(engine, kOther, 1)));
+  // And near the logits of a run that never drafted.
+  engine.clear(kOther);
+  prefill(engine, kOther, joined(joined(head, kept), Tokens{7}));
+  const auto direct = decode_greedily(engine, kOther, 1);
+  for (std::size_t i = 0; i < direct.size(); ++i) ASSERT_NEAR(rolled_back[i], direct[i], 0.05);
+
+  EXPECT_FALSE(engine.can_cut(kSlot, engine.length(kSlot) - 1)) << "after a single token";
+}
+
+// X4: a batch of several sequences may have moved the planes of this one.
+TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
+  const auto model = load_tiny("qwen35", {.rollback_depth = 3});
+  Engine& engine = *model.engine;
+  prefill(engine, kSlot, random_tokens(8, 1));
+  prefill(engine, kOther, random_tokens(8, 2));
+  const std::array<DecodeStep, 2> steps{{{kSlot, 1}, {kOther, 2}}};
+  ASSERT_TRUE(engine.decode(steps).ok());
+  EXPECT_FALSE(engine.can_cut(kSlot, 8));
+  EXPECT_FALSE(engine.can_cut(kOther, 7));
+}
+
+TEST(LlamaTraps, RollbackIsNotClaimedWhereTheArchitectureHasNone) {
+  const auto model = load_tiny("qwen3next", {.rollback_depth = 3});
+  EXPECT_EQ(model.engine->shape().find(PartKind::kSnapshot)->rollback_depth, 0);
+  prefill(*model.engine, kSlot, random_tokens(8, 1));
+  EXPECT_FALSE(model.engine->can_cut(kSlot, 7));
+}
+
+TEST(LlamaTraps, AStateOfAnotherModelIsRefused) {
+  const auto model = load_tiny("qwen35");
+  const auto stranger = load_tiny("jamba");
+  prefill(*stranger.engine, kSlot, random_tokens(32, 1));
+  const auto foreign = stranger.engine->save(kSlot, SaveScope::kWhole);
+  ASSERT_TRUE(foreign.ok());
+  EXPECT_FALSE(model.engine->load(kSlot, *foreign).ok());
+  EXPECT_EQ(model.engine->length(kSlot), 0);
+  expect_sound(*model.engine);
+}
+
+// --- bad files and settings ----------------------------------------------------------
+
+TEST(LlamaLoad, SaysWhatIsWrongWithAFile) {
+  const auto error_for = [](const std::string& path) {
+    auto loaded = load_llama_model({.model_path = path}, nullptr);
+    EXPECT_FALSE(loaded.ok());
+    return loaded.ok() ? std::string() : loaded.error().message;
+  };
+  EXPECT_NE(error_for("/nonexistent/model.gguf").find("no such file"), std::string::npos);
+  EXPECT_NE(error_for(std::filesystem::temp_directory_path()).find("folder"), std::string::npos);
+  const TemporaryFile text("text.gguf");
+  std::ofstream(text.path()) << "this is not a model";
+  EXPECT_NE(error_for(text.path()).find("not a GGUF file"), std::string::npos);
+}
+
+TEST(LlamaLoad, SurvivesFilesThatAreCutShort) {
+  const TemporaryFile whole("whole.gguf");
+  ASSERT_TRUE(write_tiny_model(TinySpec{"llama"}, 1, whole.path()).ok());
+  const auto size = std::filesystem::file_size(whole.path());
+  for (const auto keep : {std::uintmax_t{4}, std::uintmax_t{24}, std::uintmax_t{500}, size / 2,
+                          size - 1}) {
+    const TemporaryFile part("part.gguf");
+    std::filesystem::copy_file(whole.path(), part.path());
+    std::filesystem::resize_file(part.path(), keep);
+    const auto loaded = load_llama_model({.model_path = part.path()}, nullptr);
+    EXPECT_FALSE(loaded.ok()) << "a file of " << keep << " bytes was taken";
+  }
+}
+
+TEST(LlamaLoad, RefusesSettingsThatCannotBe) {
+  const TemporaryFile file("settings.gguf");
+  ASSERT_TRUE(write_tiny_model(TinySpec{"llama"}, 1, file.path()).ok());
+  LlamaConfig config{.model_path = file.path(), .context_tokens = 256};
+  config.cache_type_k = "q7_9";
+  const auto type = load_llama_model(config, nullptr);
+  ASSERT_FALSE(type.ok());
+  EXPECT_EQ(type.error().param, "--cache-type-k");
+  config.cache_type_k = "f16";
+  config.cache_type_v = "q8_0";
+  config.flash_attention = FlashAttention::kOff;
+  const auto flash = load_llama_model(config, nullptr);
+  ASSERT_FALSE(flash.ok());
+  EXPECT_EQ(flash.error().param, "--cache-type-v");
+}
+
+TEST(LlamaLoad, StopsWhenTold) {
+  const TemporaryFile file("stop.gguf");
+  ASSERT_TRUE(write_tiny_model(TinySpec{"llama"}, 1, file.path()).ok());
+  EXPECT_FALSE(load_llama_model({.model_path = file.path()}, [](float) { return false; }).ok());
+}
+
+}  // namespace
+}  // namespace holdfast
