@@ -87,7 +87,9 @@ class TestClient {
   TestAnswer read_answer() {
     TestAnswer answer = read_head();
     if (answer.status == 0) return answer;
-    if (answer.has("Transfer-Encoding: chunked")) {
+    if (answer.status == 204) {  // has no body
+      answer.complete = true;
+    } else if (answer.has("Transfer-Encoding: chunked")) {
       while (read_chunk(answer)) {
       }
     } else if (const auto at = answer.head.find("Content-Length: "); at != std::string::npos) {

@@ -1,0 +1,261 @@
+// The API over the fake engine: routes, keys, CORS, streams and their ends.
+#include "api/api_server.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/http_test_client.h"
+#include "api/json_fields.h"
+#include "engine/fake.h"
+
+namespace holdfast {
+namespace {
+
+// A whole server on a free port, its model a fake.
+class TestServer {
+ public:
+  explicit TestServer(ApiOptions options = {}, SchedulerOptions scheduling = {},
+                      FakeOptions fake = {.slots = 2, .context_tokens = 4096})
+      : engine_(std::move(fake)), scheduler_(engine_, text_, scheduling, clock_) {
+    options.http.port = 0;
+    api_ = std::move(ApiServer::listen(std::move(options)).value());
+    api_->start();
+  }
+  ~TestServer() {
+    scheduler_.stop(StopMode::kCut);
+    api_->stop();
+  }
+
+  TestServer& load() {
+    scheduler_.start();
+    auto backend = std::make_shared<Backend>();
+    backend->text = std::shared_ptr<const TextModel>(&text_, [](const TextModel*) {});
+    backend->scheduler = &scheduler_;
+    backend->shape = engine_.shape();
+    backend->slots = engine_.slot_count();
+    backend->context_tokens = engine_.context_tokens();
+    backend->model_name = "fake";
+    backend->build = "test";
+    backend->defaults.vocabulary = kFakeVocabulary;
+    api_->backend().set(std::move(backend));
+    return *this;
+  }
+
+  TestAnswer ask(const std::string& method, const std::string& path, const std::string& body = "",
+                 const std::string& headers = "") {
+    TestClient client(api_->port());
+    client.send(request_text(method, path, body, headers));
+    return client.read_answer();
+  }
+  TestAnswer chat(const std::string& fields) {
+    return ask("POST", "/v1/chat/completions",
+               R"({"messages":[{"role":"user","content":"hello"}])" + fields + "}");
+  }
+
+  static std::string request_text(const std::string& method, const std::string& path,
+                                  const std::string& body, const std::string& headers = "") {
+    return method + " " + path + " HTTP/1.1\r\nHost: t\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+  }
+
+  ApiServer& api() { return *api_; }
+  Scheduler& scheduler() { return scheduler_; }
+
+ private:
+  FakeText text_;
+  FakeEngine engine_;
+  SteadyClock clock_;
+  Scheduler scheduler_;
+  std::unique_ptr<ApiServer> api_;
+};
+
+Json json_of(const TestAnswer& answer) {
+  auto parsed = parse_json(answer.body);
+  EXPECT_TRUE(parsed.ok()) << answer.body;
+  return parsed.ok() ? *parsed : Json::object();
+}
+
+// The payloads of a stream's events.
+std::vector<std::string> events_of(const TestAnswer& answer) {
+  std::vector<std::string> events;
+  std::size_t at = 0;
+  while ((at = answer.body.find("data: ", at)) != std::string::npos) {
+    const std::size_t end = answer.body.find("\n\n", at);
+    events.push_back(answer.body.substr(at + 6, end - at - 6));
+    at = end;
+  }
+  return events;
+}
+
+std::string streamed_content(const TestAnswer& answer) {
+  std::string text;
+  for (const std::string& event : events_of(answer)) {
+    if (event == "[DONE]") continue;
+    const auto chunk = parse_json(event);
+    EXPECT_TRUE(chunk.ok()) << event;
+    for (const Json& choice : chunk->at("choices")) {
+      const Json& delta = choice.at("delta");
+      if (delta.contains("content") && delta["content"].is_string()) text += delta["content"];
+    }
+  }
+  return text;
+}
+
+TEST(Api, SaysHowFarTheModelHasLoaded) {
+  TestServer server;
+  server.api().backend().set_progress(0.5F);
+  const auto health = server.ask("GET", "/health");
+  EXPECT_EQ(health.status, 503);
+  EXPECT_NE(health.body.find("50%"), std::string::npos);
+  EXPECT_EQ(server.chat("").status, 503);
+  server.load();
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+}
+
+TEST(Api, WholeAndStreamedAnswersAgree) {
+  TestServer server;
+  server.load();
+  const auto whole = server.chat(R"(,"max_tokens":30,"cache_prompt":false)");
+  ASSERT_EQ(whole.status, 200) << whole.body;
+  const auto stream = server.chat(
+      R"(,"max_tokens":30,"cache_prompt":false,"stream":true,"stream_options":{"include_usage":true})");
+  ASSERT_EQ(stream.status, 200);
+  EXPECT_TRUE(stream.complete);
+  const Json message = json_of(whole)["choices"][0]["message"];
+  EXPECT_FALSE(message["content"].get<std::string>().empty());
+  EXPECT_EQ(streamed_content(stream), message["content"].get<std::string>());
+  const auto events = events_of(stream);
+  EXPECT_EQ(events.back(), "[DONE]");
+  const Json last = *parse_json(events[events.size() - 2]);
+  EXPECT_EQ(last["usage"], json_of(whole)["usage"]);
+}
+
+TEST(Api, CachedTokensAreReported) {
+  TestServer server;
+  server.load();
+  const std::string body = R"({"prompt":"<s>one two three</s>","max_tokens":0})";
+  const auto first = json_of(server.ask("POST", "/v1/completions", body));
+  EXPECT_EQ(first["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
+  const std::string longer = R"({"prompt":"<s>one two three</s><s>four</s>","max_tokens":0})";
+  const auto second = json_of(server.ask("POST", "/completions", longer));
+  EXPECT_EQ(second["usage"]["prompt_tokens_details"]["cached_tokens"],
+            first["usage"]["prompt_tokens"]);
+  EXPECT_EQ(second["timings"]["cache_n"], first["usage"]["prompt_tokens"]);
+}
+
+TEST(Api, SeveralChoicesComeBackInOrder) {
+  TestServer server;
+  server.load();
+  const Json answer = json_of(server.chat(R"(,"n":3,"max_tokens":5)"));
+  ASSERT_EQ(answer["choices"].size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(answer["choices"][i]["index"], i);
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 15);
+}
+
+TEST(Api, KeysAreAskedForEverywhereButHealth) {
+  ApiOptions options;
+  options.api_keys = {"first", "second"};
+  TestServer server(std::move(options));
+  server.load();
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+  EXPECT_EQ(server.ask("GET", "/v1/models").status, 401);
+  EXPECT_EQ(server.ask("GET", "/v1/models", "", "Authorization: Bearer wrong\r\n").status, 401);
+  EXPECT_EQ(server.ask("GET", "/v1/models", "", "Authorization: Bearer second\r\n").status, 200);
+  EXPECT_EQ(server.ask("GET", "/v1/models", "", "x-api-key: first\r\n").status, 200);
+  EXPECT_EQ(server.ask("GET", "/no/such", "").status, 401) << "strangers learn no routes";
+}
+
+TEST(Api, CorsFollowsTheRules) {
+  ApiOptions options;
+  options.cors_origins = {"https://a.example"};
+  TestServer server(std::move(options));
+  server.load();
+  const auto allowed = server.ask("GET", "/v1/models", "", "Origin: https://a.example\r\n");
+  EXPECT_TRUE(allowed.has("Access-Control-Allow-Origin: https://a.example"));
+  const auto other = server.ask("GET", "/v1/models", "", "Origin: https://b.example\r\n");
+  EXPECT_EQ(other.head.find("Access-Control-Allow-Origin"), std::string::npos);
+  const auto preflight = server.ask("OPTIONS", "/v1/chat/completions", "",
+                                    "Origin: https://a.example\r\n"
+                                    "Access-Control-Request-Headers: x-special\r\n");
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_TRUE(preflight.has("Access-Control-Allow-Headers: x-special"));
+}
+
+TEST(Api, ErrorsAreInOpenAiShape) {
+  TestServer server;
+  server.load();
+  const auto missing = server.ask("GET", "/v2/nothing");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_TRUE(json_of(missing)["error"].contains("message"));
+  const auto method = server.ask("GET", "/v1/chat/completions");
+  EXPECT_EQ(method.status, 405);
+  EXPECT_TRUE(method.has("Allow: POST"));
+  const auto field = server.chat(R"(,"temperature":"hot")");
+  EXPECT_EQ(field.status, 400);
+  EXPECT_EQ(json_of(field)["error"]["param"], "temperature");
+  const auto slot = server.chat(R"(,"id_slot":7)");
+  EXPECT_EQ(slot.status, 400);
+  EXPECT_EQ(json_of(slot)["error"]["param"], "id_slot");
+}
+
+TEST(Api, APromptBeyondTheContextNamesBothNumbers) {
+  TestServer server;
+  server.load();
+  const std::string body = R"({"prompt":")" + std::string(5000, 'x') + R"("})";
+  const auto refused = server.ask("POST", "/v1/completions", body);
+  EXPECT_EQ(refused.status, 400);
+  const Json error = json_of(refused)["error"];
+  EXPECT_EQ(error["n_prompt_tokens"], 5000);
+  EXPECT_EQ(error["n_ctx"], 4096);
+}
+
+TEST(Api, AClientThatGoesFreesItsSlot) {
+  TestServer server({}, {}, {.slots = 1, .context_tokens = 1 << 24});
+  server.load();
+  {
+    TestClient client(server.api().port());
+    client.send(TestServer::request_text(
+        "POST", "/v1/completions", R"({"prompt":"x","stream":true,"ignore_eos":true})"));
+    TestAnswer answer = client.read_head();
+    ASSERT_EQ(answer.status, 200);
+    ASSERT_TRUE(client.read_chunk(answer));
+  }
+  // The next request gets the only slot; it would wait for ever otherwise.
+  EXPECT_EQ(server.chat(R"(,"max_tokens":3)").status, 200);
+}
+
+TEST(Api, AFullQueueAnswers503WithRetryAfter) {
+  TestServer server({}, {.queue_max = 1}, {.slots = 1, .context_tokens = 1 << 24});
+  server.load();
+  const std::string endless = TestServer::request_text(
+      "POST", "/v1/completions", R"({"prompt":"x","stream":true,"ignore_eos":true})");
+  TestClient running(server.api().port());
+  running.send(endless);
+  ASSERT_EQ(running.read_head().status, 200);
+  TestClient waiting(server.api().port());
+  waiting.send(endless);
+  while (server.scheduler().status().queued == 0) std::this_thread::yield();
+  const auto refused = server.chat("");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.has("Retry-After: 5"));
+}
+
+TEST(Api, InfoEndpointsAnswer) {
+  TestServer server;
+  server.load();
+  EXPECT_EQ(json_of(server.ask("GET", "/v1/models"))["data"][0]["meta"]["n_ctx"], 4096);
+  EXPECT_EQ(json_of(server.ask("GET", "/props"))["total_slots"], 2);
+  EXPECT_EQ(json_of(server.ask("GET", "/slots")).size(), 2U);
+  const auto tokens = server.ask("POST", "/tokenize", R"({"content":"ab"})");
+  EXPECT_EQ(json_of(tokens)["tokens"], Json({97, 98}));
+  const auto text = server.ask("POST", "/detokenize", R"({"tokens":[97,98]})");
+  EXPECT_EQ(json_of(text)["content"], "ab");
+  EXPECT_EQ(server.ask("POST", "/detokenize", R"({"tokens":[99999]})").status, 400);
+  const auto prompt = server.ask("POST", "/apply-template",
+                                 R"({"messages":[{"role":"user","content":"hi"}]})");
+  EXPECT_NE(json_of(prompt)["prompt"].get<std::string>().find("hi"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast
