@@ -61,7 +61,7 @@ copy_headers() {
   local tree=$1 into=$2
   mkdir -p "$into/include" "$into/include/src"
   cp "$tree"/include/*.h "$tree"/ggml/include/*.h "$into/include/"
-  cp "$tree"/src/llama-ext.h "$tree"/src/llama-io.h "$tree"/src/llama-memory.h "$into/include/src/"
+  cp "$tree"/src/*.h "$into/include/src/"
   (cd "$tree" && find common -name '*.h' | tar -cf - -T - | tar -xf - -C "$into/include")
 }
 

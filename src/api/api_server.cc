@@ -74,16 +74,17 @@ std::string_view without_version(std::string_view path) {
 
 HttpResponse not_found(const HttpRequest& request) {
   return error_response({ErrorCode::kNotFound,
-                         "There is no " + request.path + " here. The API lives under /v1:"
-                         " chat/completions, completions, models.",
+                         "There is no " + request.path +
+                             " here. The API lives under /v1:"
+                             " chat/completions, completions, models.",
                          ""});
 }
 
 HttpResponse wrong_method(const Route& route, const HttpRequest& request) {
   HttpResponse response{.status = 405};
   response.headers.emplace_back("Allow", route.method);
-  response.body = http_error_json(405, request.path + " takes " + route.method + ", not " +
-                                           request.method + ".");
+  response.body = http_error_json(
+      405, request.path + " takes " + route.method + ", not " + request.method + ".");
   return response;
 }
 

@@ -55,8 +55,9 @@ class TestServer {
 
   static std::string request_text(const std::string& method, const std::string& path,
                                   const std::string& body, const std::string& headers = "") {
-    return method + " " + path + " HTTP/1.1\r\nHost: t\r\nContent-Length: " +
-           std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+    return method + " " + path +
+           " HTTP/1.1\r\nHost: t\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+           headers + "\r\n" + body;
   }
 
   ApiServer& api() { return *api_; }
@@ -215,8 +216,8 @@ TEST(Api, AClientThatGoesFreesItsSlot) {
   server.load();
   {
     TestClient client(server.api().port());
-    client.send(TestServer::request_text(
-        "POST", "/v1/completions", R"({"prompt":"x","stream":true,"ignore_eos":true})"));
+    client.send(TestServer::request_text("POST", "/v1/completions",
+                                         R"({"prompt":"x","stream":true,"ignore_eos":true})"));
     TestAnswer answer = client.read_head();
     ASSERT_EQ(answer.status, 200);
     ASSERT_TRUE(client.read_chunk(answer));
@@ -252,8 +253,8 @@ TEST(Api, InfoEndpointsAnswer) {
   const auto text = server.ask("POST", "/detokenize", R"({"tokens":[97,98]})");
   EXPECT_EQ(json_of(text)["content"], "ab");
   EXPECT_EQ(server.ask("POST", "/detokenize", R"({"tokens":[99999]})").status, 400);
-  const auto prompt = server.ask("POST", "/apply-template",
-                                 R"({"messages":[{"role":"user","content":"hi"}]})");
+  const auto prompt =
+      server.ask("POST", "/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})");
   EXPECT_NE(json_of(prompt)["prompt"].get<std::string>().find("hi"), std::string::npos);
 }
 

@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +22,10 @@ struct Backend {
   StateShape shape;
   int slots = 0;
   TokenPos context_tokens = 0;
-  std::string model_name;             // what responses call it
-  std::vector<std::string> aliases;   // further names
-  std::string build;                  // "holdfast 0.1.0"
-  std::int64_t loaded_at = 0;         // Unix time
+  std::string model_name;            // what responses call it
+  std::vector<std::string> aliases;  // further names
+  std::string build;                 // "holdfast 0.1.0"
+  std::int64_t loaded_at = 0;        // Unix time
   ChatDefaults defaults;
   std::optional<bool> enable_thinking;  // where a request is silent
 };

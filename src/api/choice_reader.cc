@@ -12,8 +12,7 @@ ChoiceReader::ChoiceReader(const TextModel& text, const ReplyFormat* format, boo
 void ChoiceReader::note_logprobs(const std::vector<TokenReport>& tokens) {
   if (!wants_logprobs_) return;
   for (const TokenReport& token : tokens) {
-    logprobs_.push_back(
-        logprobs_of(token, [this](Token id) { return text_.piece(id, true); }));
+    logprobs_.push_back(logprobs_of(token, [this](Token id) { return text_.piece(id, true); }));
   }
 }
 
@@ -39,8 +38,8 @@ std::string_view ChoiceReader::finish_reason() const {
 }
 
 std::vector<TokenLogprobs> ChoiceReader::take_new_logprobs() {
-  std::vector<TokenLogprobs> fresh(
-      logprobs_.begin() + static_cast<std::ptrdiff_t>(logprobs_sent_), logprobs_.end());
+  std::vector<TokenLogprobs> fresh(logprobs_.begin() + static_cast<std::ptrdiff_t>(logprobs_sent_),
+                                   logprobs_.end());
   logprobs_sent_ = logprobs_.size();
   return fresh;
 }

@@ -260,8 +260,7 @@ asio::awaitable<void> answer(const CompletionContext& context, const ReplyShape&
   std::vector<std::string> echoes;
   TokenPos prompt_tokens = 0;
   for (const PreparedChoice& choice : prepared.choices) {
-    readers.emplace_back(*context.backend->text, prepared.format.get(),
-                         shape.options.logprobs());
+    readers.emplace_back(*context.backend->text, prepared.format.get(), shape.options.logprobs());
     echoes.push_back(choice.echo);
     prompt_tokens = std::max(prompt_tokens, length_of(choice.request.prompt));
   }

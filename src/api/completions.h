@@ -13,9 +13,9 @@ namespace holdfast {
 // What a completion handler works with. The executors outlive it.
 struct CompletionContext {
   std::shared_ptr<const Backend> backend;
-  boost::asio::any_io_executor io;       // this coroutine's thread
-  boost::asio::any_io_executor worker;   // for templates, tokens and grammars
-  std::string client;                    // who asks, for fairness
+  boost::asio::any_io_executor io;      // this coroutine's thread
+  boost::asio::any_io_executor worker;  // for templates, tokens and grammars
+  std::string client;                   // who asks, for fairness
 };
 
 boost::asio::awaitable<void> answer_chat(CompletionContext context, const HttpRequest& request,

@@ -39,8 +39,8 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
     choice.echo = echo;
-    auto sampler = backend.text->make_sampler(params_for_choice(options.sampling, i),
-                                              prepared.format.get());
+    auto sampler =
+        backend.text->make_sampler(params_for_choice(options.sampling, i), prepared.format.get());
     if (!sampler) return sampler.error();
     choice.request.sampler = std::move(*sampler);
     prepared.choices.push_back(std::move(choice));
@@ -81,8 +81,8 @@ Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request
   Prepared prepared;
   for (const Prompt& prompt : request.prompts) {
     const auto* text = std::get_if<std::string>(&prompt);
-    Tokens tokens = text != nullptr ? backend.text->tokenize(*text, true, true)
-                                    : std::get<Tokens>(prompt);
+    Tokens tokens =
+        text != nullptr ? backend.text->tokenize(*text, true, true) : std::get<Tokens>(prompt);
     std::string echo;
     if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);
     const GenerateRequest first = make_request(request.options, std::move(tokens));

@@ -18,7 +18,7 @@ namespace holdfast {
 // One generation to run, and how its reply is to be read.
 struct PreparedChoice {
   GenerateRequest request;
-  std::string echo;                     // text to put before the reply (completions)
+  std::string echo;  // text to put before the reply (completions)
 };
 
 struct Prepared {

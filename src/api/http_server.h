@@ -29,13 +29,13 @@
 namespace holdfast {
 
 struct HttpRequest {
-  std::string method;   // "GET"
-  std::string path;     // percent-decoded, without the query: "/v1/models"
-  std::string query;    // raw text after '?', or empty
+  std::string method;  // "GET"
+  std::string path;    // percent-decoded, without the query: "/v1/models"
+  std::string query;   // raw text after '?', or empty
   // In order of arrival, but repetitions of a name stand together.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  std::string peer;     // "127.0.0.1:51234"
+  std::string peer;  // "127.0.0.1:51234"
 
   // Value of a header, case-insensitive; empty when absent.
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -88,8 +88,7 @@ class HttpResponder {
 // Request and responder live until the handler returns. A handler that throws, or
 // returns without an answer, gives 500; in the middle of a stream, a closed
 // connection.
-using HttpHandler =
-    std::function<boost::asio::awaitable<void>(const HttpRequest&, HttpResponder&)>;
+using HttpHandler = std::function<boost::asio::awaitable<void>(const HttpRequest&, HttpResponder&)>;
 
 // Paths of PEM files. TLS 1.2 and later is spoken.
 struct TlsFiles {
@@ -99,15 +98,15 @@ struct TlsFiles {
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;      // 0: any free port, see HttpServer::port()
+  std::uint16_t port = 8080;  // 0: any free port, see HttpServer::port()
   std::size_t header_bytes_max = 64 * 1024;
   std::uint64_t body_bytes_max = 64ULL * 1024 * 1024;
   std::size_t connections_max = 4096;
   std::size_t send_buffer_max = 4 * 1024 * 1024;
   std::chrono::seconds header_timeout{30};
-  std::chrono::seconds body_timeout{120};     // without a byte of progress
+  std::chrono::seconds body_timeout{120};  // without a byte of progress
   std::chrono::seconds write_timeout{60};
-  std::chrono::seconds idle_timeout{300};     // kept-alive and silent
+  std::chrono::seconds idle_timeout{300};  // kept-alive and silent
   std::optional<TlsFiles> tls;
   // Turns a failure of HTTP itself (400, 408, 413, 431, 503) or of a handler (500)
   // into an answer in the API's own error shape. Empty: a small JSON object.

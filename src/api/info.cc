@@ -14,10 +14,14 @@ HttpResponse ok(const Json& body) { return {.body = json_text(body)}; }
 
 Json model_meta(const Backend& backend) {
   const ModelCard& card = backend.text->card();
-  return {{"vocab_type", card.vocabulary_type},  {"n_vocab", card.vocabulary},
-          {"n_ctx", backend.context_tokens},     {"n_ctx_train", card.context_train},
-          {"n_embd", card.embedding},            {"n_params", card.parameters},
-          {"size", card.size_bytes},             {"ftype", card.file_type},
+  return {{"vocab_type", card.vocabulary_type},
+          {"n_vocab", card.vocabulary},
+          {"n_ctx", backend.context_tokens},
+          {"n_ctx_train", card.context_train},
+          {"n_embd", card.embedding},
+          {"n_params", card.parameters},
+          {"size", card.size_bytes},
+          {"ftype", card.file_type},
           {"architecture", card.architecture}};
 }
 
@@ -72,6 +76,20 @@ HttpResponse with_fields(const HttpRequest& request, Answer answer) {
   return error.empty() ? response : error_response(error.get());
 }
 
+std::string escaped_for_html(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '<') {
+      safe += "&lt;";
+    } else if (c == '&') {
+      safe += "&amp;";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
 Json token_piece(const TextModel& text, Token token) {
   const std::string piece = text.piece(token, true);
   Json entry = {{"id", token}};
@@ -93,14 +111,14 @@ HttpResponse health(const BackendSlot& slot) {
   const int percent = static_cast<int>(slot.progress() * 100.0F);
   HttpResponse response{.status = 503};
   response.headers.emplace_back("Retry-After", "1");
-  response.body = json_text(Json{{"error",
-                                  {{"message", "The model is loading (" +
-                                                   std::to_string(percent) + "%)."},
-                                   {"type", "unavailable_error"},
-                                   {"param", nullptr},
-                                   {"code", "loading"}}},
-                                 {"status", "loading model"},
-                                 {"progress", slot.progress()}});
+  response.body =
+      json_text(Json{{"error",
+                      {{"message", "The model is loading (" + std::to_string(percent) + "%)."},
+                       {"type", "unavailable_error"},
+                       {"param", nullptr},
+                       {"code", "loading"}}},
+                     {"status", "loading model"},
+                     {"progress", slot.progress()}});
   return response;
 }
 
@@ -140,7 +158,9 @@ HttpResponse list_slots(const Backend& backend) {
                      {"n_ctx", backend.context_tokens},
                      {"speculative", false},
                      {"is_processing", slot.busy},
-                     {"state", !slot.busy ? "idle" : slot.prefilling ? "prefill" : "decode"},
+                     {"state", !slot.busy        ? "idle"
+                               : slot.prefilling ? "prefill"
+                                                 : "decode"},
                      {"n_tokens", slot.tokens_held},
                      {"n_prompt_tokens", slot.prompt_tokens},
                      {"n_prompt_tokens_processed", slot.prompt_processed},
@@ -191,19 +211,21 @@ HttpResponse apply_template(const Backend& backend, const HttpRequest& request) 
 
 HttpResponse welcome_page(const BackendSlot& slot) {
   const auto backend = slot.get();
-  const std::string state =
-      backend == nullptr ? "The model is loading."
-                         : "Serving <b>" + backend->model_name + "</b>, " +
-                               std::to_string(backend->slots) + " slots of " +
-                               std::to_string(backend->context_tokens) + " tokens.";
+  const std::string state = backend == nullptr
+                                ? "The model is loading."
+                                : "Serving <b>" + escaped_for_html(backend->model_name) + "</b>, " +
+                                      std::to_string(backend->slots) + " slots of " +
+                                      std::to_string(backend->context_tokens) + " tokens.";
   return {.content_type = "text/html; charset=utf-8",
-          .body = "<!doctype html><meta charset=utf-8><title>Holdfast</title>"
-                  "<body style='font:16px system-ui;max-width:42rem;margin:4rem auto;padding:0 1rem'>"
-                  "<h1>Holdfast</h1><p>" + state +
-                  "</p><p>Point an OpenAI client at <code>/v1</code> on this address, or run "
-                  "<code>holdfast chat</code> in a terminal. See also <a href=/v1/models>/v1/models"
-                  "</a>, <a href=/props>/props</a>, <a href=/health>/health</a>, "
-                  "<a href=/slots>/slots</a>.</p></body>"};
+          .body =
+              "<!doctype html><meta charset=utf-8><title>Holdfast</title>"
+              "<body style='font:16px system-ui;max-width:42rem;margin:4rem auto;padding:0 1rem'>"
+              "<h1>Holdfast</h1><p>" +
+              state +
+              "</p><p>Point an OpenAI client at <code>/v1</code> on this address, or run "
+              "<code>holdfast chat</code> in a terminal. See also <a href=/v1/models>/v1/models"
+              "</a>, <a href=/props>/props</a>, <a href=/health>/health</a>, "
+              "<a href=/slots>/slots</a>.</p></body>"};
 }
 
 }  // namespace holdfast

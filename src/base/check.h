@@ -15,8 +15,8 @@ namespace holdfast {
 
 }  // namespace holdfast
 
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]]                                     \
-      ::holdfast::check_failed(#condition, __FILE__, __LINE__);        \
+#define CHECK(condition)                                        \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::holdfast::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -14,17 +14,17 @@
 namespace holdfast {
 
 enum class ErrorCode {
-  kInvalidArgument,   // the caller's input; `param` names the field
+  kInvalidArgument,  // the caller's input; `param` names the field
   kNotFound,
   kUnauthorized,
-  kTooLarge,          // input beyond a limit that the message states
-  kContextExceeded,   // more prompt tokens than the context holds
-  kUnavailable,       // try again later: loading, queue full, shutting down
+  kTooLarge,         // input beyond a limit that the message states
+  kContextExceeded,  // more prompt tokens than the context holds
+  kUnavailable,      // try again later: loading, queue full, shutting down
   kTimeout,
   kCancelled,
   kUnsupported,
   kIo,
-  kEngine,            // the engine failed; the slot concerned was cleared
+  kEngine,  // the engine failed; the slot concerned was cleared
 };
 
 struct Error {
@@ -47,16 +47,28 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   // REQUIRES: ok().
-  [[nodiscard]] T& value() & { CHECK(ok()); return std::get<T>(content_); }
-  [[nodiscard]] const T& value() const& { CHECK(ok()); return std::get<T>(content_); }
-  [[nodiscard]] T&& value() && { CHECK(ok()); return std::get<T>(std::move(content_)); }
+  [[nodiscard]] T& value() & {
+    CHECK(ok());
+    return std::get<T>(content_);
+  }
+  [[nodiscard]] const T& value() const& {
+    CHECK(ok());
+    return std::get<T>(content_);
+  }
+  [[nodiscard]] T&& value() && {
+    CHECK(ok());
+    return std::get<T>(std::move(content_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
   // REQUIRES: !ok().
-  [[nodiscard]] const Error& error() const { CHECK(!ok()); return std::get<Error>(content_); }
+  [[nodiscard]] const Error& error() const {
+    CHECK(!ok());
+    return std::get<Error>(content_);
+  }
 
  private:
   std::variant<T, Error> content_;
@@ -70,7 +82,10 @@ class [[nodiscard]] Result<void> {
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  [[nodiscard]] const Error& error() const { CHECK(!ok()); return *error_; }
+  [[nodiscard]] const Error& error() const {
+    CHECK(!ok());
+    return *error_;
+  }
 
  private:
   std::optional<Error> error_;

@@ -14,8 +14,7 @@ Error unknown_option(const std::string& name) {
     return invalid_argument(name, "unexpected argument " + name + hint);
   }
   const std::string nearest = nearest_name(name, option_names());
-  return invalid_argument(
-      name, "unknown option " + name + did_you_mean(nearest, ""));
+  return invalid_argument(name, "unknown option " + name + did_you_mean(nearest, ""));
 }
 
 bool names_an_option(std::string argument) {

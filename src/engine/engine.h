@@ -58,6 +58,24 @@ struct SavedState {
   std::vector<std::byte> bytes;
 };
 
+// Extent rows of tokens [begin, end): the attention state that those tokens left
+// behind, given the tokens before them. Opaque outside the engine.
+struct ExtentRows {
+  TokenPos begin = 0;
+  TokenPos end = 0;
+  std::uint64_t checksum = 0;
+  std::vector<std::byte> bytes;
+};
+
+// What brings an empty slot to `tokens.size()` tokens.
+struct RestorePoint {
+  TokenSpan tokens;                         // those that the state was computed from
+  std::span<const ExtentRows* const> rows;  // cover them in order and without gaps; the last may
+                                            // reach further. None for models without extents
+  const SavedState* snapshot = nullptr;     // at exactly this length; null where every part is
+                                            // an extent
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -101,6 +119,15 @@ class Engine {
   // extents of at least that length). A state that is empty, short, damaged or
   // foreign is an Error and leaves the slot empty.
   [[nodiscard]] virtual Result<void> load(SlotId slot, const SavedState& state) = 0;
+
+  // Copies out the extent rows of tokens [begin, end). kUnsupported when the
+  // model has no extents. REQUIRES: 0 <= begin < end <= length(slot).
+  [[nodiscard]] virtual Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                                     TokenPos end) const = 0;
+
+  // Replaces the slot's state. Rows that leave a gap, a snapshot of another
+  // length, and damaged or foreign bytes are Errors that leave the slot empty.
+  [[nodiscard]] virtual Result<void> restore(SlotId slot, const RestorePoint& point) = 0;
 
   // Violations of E1 and E2; empty when they hold.
   [[nodiscard]] virtual std::vector<std::string> check() const = 0;

@@ -22,10 +22,8 @@ constexpr std::uint64_t kChunkEnd = 3;
 
 StateShape shape_of(const FakeOptions& options) {
   StateShape shape;
-  const bool attention =
-      options.kind == FakeKind::kAttention || options.kind == FakeKind::kHybrid;
-  const bool recurrent =
-      options.kind == FakeKind::kRecurrent || options.kind == FakeKind::kHybrid;
+  const bool attention = options.kind == FakeKind::kAttention || options.kind == FakeKind::kHybrid;
+  const bool recurrent = options.kind == FakeKind::kRecurrent || options.kind == FakeKind::kHybrid;
   if (attention || options.kind == FakeKind::kWindowed) {
     shape.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = 8});
   }
@@ -34,9 +32,8 @@ StateShape shape_of(const FakeOptions& options) {
         {.kind = PartKind::kWindow, .bytes_per_token = 8, .window = options.window});
   }
   if (recurrent) {
-    shape.parts.push_back({.kind = PartKind::kSnapshot,
-                           .bytes_fixed = 8,
-                           .rollback_depth = options.rollback_depth});
+    shape.parts.push_back(
+        {.kind = PartKind::kSnapshot, .bytes_fixed = 8, .rollback_depth = options.rollback_depth});
   }
   return shape;
 }
@@ -110,7 +107,8 @@ void FakeEngine::forget_logits() {
 void FakeEngine::append(State& state, Token token, std::uint64_t how) {
   const std::uint64_t input =
       mix(static_cast<std::uint64_t>(token), options_.chunk_sensitive ? how : 0);
-  const std::uint64_t row = mix(mix(digest(state), input), static_cast<std::uint64_t>(state.length));
+  const std::uint64_t row =
+      mix(mix(digest(state), input), static_cast<std::uint64_t>(state.length));
   if (has(PartKind::kSnapshot)) {
     state.undo.push_back(state.recurrent);
     state.recurrent = mix(state.recurrent, input);
@@ -277,6 +275,47 @@ Result<void> FakeEngine::load(SlotId slot, const SavedState& saved) {
   }
   now = std::move(fresh);
   return {};
+}
+
+Result<ExtentRows> FakeEngine::save_rows(SlotId slot, TokenPos begin, TokenPos end) const {
+  CHECK(begin >= 0 && begin < end && end <= length(slot));
+  if (!has(PartKind::kExtent)) {
+    return Error{ErrorCode::kUnsupported, "This model's state has no extents.", ""};
+  }
+  const FakeFault wanted = fault(FakeOperation::kSave);
+  if (wanted == FakeFault::kFail) return failure("save was told to fail");
+  ExtentRows rows{begin, end, 0, {}};
+  for (TokenPos i = begin; i < end; ++i)
+    put(rows.bytes, state(slot).rows[static_cast<std::size_t>(i)]);
+  rows.checksum = hash_bytes(rows.bytes);
+  if (wanted == FakeFault::kCorrupt) rows.bytes.back() ^= std::byte{1};
+  return rows;
+}
+
+Result<void> FakeEngine::restore(SlotId slot, const RestorePoint& point) {
+  const auto refuse = [&](const char* why) -> Result<void> {
+    clear(slot);
+    return failure(std::string("A saved state was refused: ") + why);
+  };
+  const TokenPos length = length_of(point.tokens);
+  State fresh;
+  for (const ExtentRows* rows : point.rows) {
+    if (rows->begin != static_cast<TokenPos>(fresh.rows.size())) return refuse("it has a gap.");
+    if (hash_bytes(rows->bytes) != rows->checksum) return refuse("its bytes are damaged.");
+    std::span<const std::byte> bytes(rows->bytes);
+    while (!bytes.empty()) fresh.rows.push_back(take(bytes));
+  }
+  if (has(PartKind::kExtent)) {
+    if (static_cast<TokenPos>(fresh.rows.size()) < length) return refuse("it has a gap.");
+    fresh.rows.resize(static_cast<std::size_t>(length));
+  }
+  fresh.length = length;
+  state(slot) = std::move(fresh);
+  if (shape_.cuts_anywhere()) return {};
+  if (point.snapshot == nullptr || point.snapshot->length != length) {
+    return refuse("its snapshot is of another length.");
+  }
+  return load(slot, *point.snapshot);
 }
 
 std::vector<std::string> FakeEngine::check() const {

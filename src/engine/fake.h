@@ -65,6 +65,9 @@ class FakeEngine final : public Engine {
   void clear(SlotId slot) override;
   [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
   [[nodiscard]] Result<void> load(SlotId slot, const SavedState& saved) override;
+  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                             TokenPos end) const override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
   [[nodiscard]] std::vector<std::string> check() const override;
 
   // Work done so far, for tests that count it.
@@ -76,7 +79,7 @@ class FakeEngine final : public Engine {
     std::vector<std::uint64_t> rows;    // extents: one for each token
     std::vector<std::uint64_t> window;  // the last `window` rows at most
     std::uint64_t recurrent = 0;
-    std::vector<std::uint64_t> undo;    // recurrent values before the last tokens
+    std::vector<std::uint64_t> undo;  // recurrent values before the last tokens
     bool has_logits = false;
   };
 

@@ -45,7 +45,7 @@ struct SamplingParams {
   std::string json_schema;            // JSON text; for plain completions
   // How many alternatives to report with each token; nullopt: no logprobs at all.
   std::optional<int> top_logprobs;
-  int reasoning_budget_tokens = -1;   // -1: no limit
+  int reasoning_budget_tokens = -1;  // -1: no limit
 };
 
 struct TokenLogprob {

@@ -17,15 +17,15 @@ namespace holdfast {
 
 // What the model file says of itself.
 struct ModelCard {
-  std::string name;          // general.name, else the file's name
+  std::string name;  // general.name, else the file's name
   std::string path;
   std::string architecture;
-  std::string file_type;     // "Q8_0"
+  std::string file_type;  // "Q8_0"
   std::int64_t context_train = 0;
   std::int64_t parameters = 0;
   std::int64_t size_bytes = 0;
   std::int64_t vocabulary = 0;
-  int vocabulary_type = 0;   // llama-server's number for it
+  int vocabulary_type = 0;  // llama-server's number for it
   std::int64_t embedding = 0;
   std::string bos_text;
   std::string eos_text;
@@ -37,15 +37,15 @@ struct ModelCard {
 // shapes of OpenAI's API; the API layer has validated those shapes.
 struct ChatInput {
   std::string messages_json = "[]";
-  std::string tools_json;                 // empty: no tools
-  std::string tool_choice = "auto";       // auto | none | required
+  std::string tools_json;            // empty: no tools
+  std::string tool_choice = "auto";  // auto | none | required
   std::optional<bool> parallel_tool_calls;
-  std::string json_schema;                // empty: free text
-  std::string grammar;                    // GBNF; empty: none
-  std::optional<bool> enable_thinking;    // nullopt: the template's default
-  std::string reasoning_format = "auto";  // none | auto | deepseek | deepseek-legacy
+  std::string json_schema;                             // empty: free text
+  std::string grammar;                                 // GBNF; empty: none
+  std::optional<bool> enable_thinking;                 // nullopt: the template's default
+  std::string reasoning_format = "auto";               // none | auto | deepseek | deepseek-legacy
   std::map<std::string, std::string> template_kwargs;  // name -> JSON text
-  bool continue_final_message = false;    // the last message is an assistant's to go on with
+  bool continue_final_message = false;  // the last message is an assistant's to go on with
   bool add_generation_prompt = true;
   bool stream = false;
 };
@@ -58,8 +58,8 @@ class ReplyFormat {
 
 struct RenderedChat {
   std::string prompt;
-  std::string generation_prompt;        // the header that opens the reply, part of `prompt`
-  std::vector<std::string> stops;       // stop strings the template asks for
+  std::string generation_prompt;   // the header that opens the reply, part of `prompt`
+  std::vector<std::string> stops;  // stop strings the template asks for
   std::shared_ptr<const ReplyFormat> format;
 };
 
@@ -74,7 +74,7 @@ struct ReplyDelta {
   std::string reasoning;
   std::string content;
   std::optional<std::size_t> tool_index;
-  ToolCall tool;          // id and name come with the first delta of a call
+  ToolCall tool;  // id and name come with the first delta of a call
 };
 
 struct Reply {

@@ -16,16 +16,16 @@
 namespace holdfast {
 
 enum class FinishReason {
-  kStopToken,    // the model ended its turn
-  kStopString,   // a stop string of the request or the template appeared
+  kStopToken,   // the model ended its turn
+  kStopString,  // a stop string of the request or the template appeared
   kMaxTokens,
   kContextFull,
 };
 
 // Times as llama-server reports them, in milliseconds.
 struct Timings {
-  TokenPos cached_tokens = 0;     // prompt tokens not computed again
-  TokenPos prompt_tokens = 0;     // prompt tokens computed
+  TokenPos cached_tokens = 0;  // prompt tokens not computed again
+  TokenPos prompt_tokens = 0;  // prompt tokens computed
   double prompt_ms = 0.0;
   TokenPos predicted_tokens = 0;
   double predicted_ms = 0.0;
@@ -84,18 +84,18 @@ class EventSink {
 
 struct GenerateRequest {
   std::string id;
-  std::string client;                  // who asks, for fairness: an API key or an address
+  std::string client;  // who asks, for fairness: an API key or an address
   Tokens prompt;
   std::vector<MessageSpan> spans;
   std::unique_ptr<Sampler> sampler;
-  TokenPos max_tokens = -1;            // -1: as many as the context holds
+  TokenPos max_tokens = -1;  // -1: as many as the context holds
   std::vector<std::string> stops;
   bool ignore_eos = false;
-  bool want_tokens = false;            // report each token (logprobs)
+  bool want_tokens = false;  // report each token (logprobs)
   bool want_progress = false;
-  bool special_text = false;           // show control tokens as text
-  bool reuse = true;                   // cache_prompt
-  std::optional<SlotId> slot;          // id_slot
+  bool special_text = false;   // show control tokens as text
+  bool reuse = true;           // cache_prompt
+  std::optional<SlotId> slot;  // id_slot
   // How long it may take in all, queue included; zero: no limit.
   std::chrono::milliseconds timeout{0};
   std::shared_ptr<EventSink> sink;

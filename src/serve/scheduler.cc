@@ -15,9 +15,7 @@ GridRule grid_rule(const Engine& engine, const TextModel& text, TokenPos step) {
 
 Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancelled.", ""}; }
 
-Error stopping_error() {
-  return {ErrorCode::kUnavailable, "The server is shutting down.", ""};
-}
+Error stopping_error() { return {ErrorCode::kUnavailable, "The server is shutting down.", ""}; }
 
 // Every fourth chunk goes to the prompt that has waited longest; the others to
 // the one that is nearest to its first token.
@@ -57,8 +55,8 @@ Result<void> Scheduler::submit(GenerateRequest request) {
                  "messages"};
   }
   if (request.slot && (request.slot->value < 0 || request.slot->value >= engine_.slot_count())) {
-    return invalid_argument("id_slot", "'id_slot' is between 0 and " +
-                                           std::to_string(engine_.slot_count() - 1) + ".");
+    return invalid_argument(
+        "id_slot", "'id_slot' is between 0 and " + std::to_string(engine_.slot_count() - 1) + ".");
   }
   auto job = std::make_unique<Job>(std::move(request), clock_.now());
   job->cuts = grid_.cuts(job->request.prompt);
@@ -207,13 +205,18 @@ std::deque<std::unique_ptr<Job>>::iterator Scheduler::next_in_queue() {
   }
   auto best = queue_.end();
   for (auto it = queue_.begin(); it != queue_.end(); ++it) {
-    if (choose_slot(**it) == nullptr) continue;
-    if (best == queue_.end() ||
-        at_work[(*it)->request.client] < at_work[(*best)->request.client]) {
+    if (!slot_is_free_for(**it)) continue;
+    if (best == queue_.end() || at_work[(*it)->request.client] < at_work[(*best)->request.client]) {
       best = it;
     }
   }
   return best;
+}
+
+bool Scheduler::slot_is_free_for(const Job& job) const {
+  return std::ranges::any_of(slots_, [&](const Slot& slot) {
+    return slot.idle() && (!job.request.slot || *job.request.slot == slot.id);
+  });
 }
 
 // The idle slot that saves the most; among equals the one unused for longest.
@@ -222,12 +225,11 @@ Slot* Scheduler::choose_slot(const Job& job) {
   TokenPos best_keep = -1;
   for (Slot& slot : slots_) {
     if (!slot.idle() || (job.request.slot && *job.request.slot != slot.id)) continue;
-    const TokenPos keep =
-        job.request.reuse ? find_continuation(engine_, slot, job.request.prompt, job.cuts,
-                                              options_.deterministic).keep
-                          : 0;
-    const bool better =
-        keep > best_keep || (keep == best_keep && slot.last_used < best->last_used);
+    const TokenPos keep = job.request.reuse ? find_continuation(engine_, slot, job.request.prompt,
+                                                                job.cuts, options_.deterministic)
+                                                  .keep
+                                            : 0;
+    const bool better = keep > best_keep || (keep == best_keep && slot.last_used < best->last_used);
     if (best == nullptr || better) {
       best = &slot;
       best_keep = keep;
@@ -239,11 +241,10 @@ Slot* Scheduler::choose_slot(const Job& job) {
 void Scheduler::start_job(Slot& slot, std::unique_ptr<Job> job) {
   job->started = clock_.now();
   job->timings.queued_ms = ms_between(job->submitted, job->started);
-  const TokenPos keep =
-      job->request.reuse
-          ? find_continuation(engine_, slot, job->request.prompt, job->cuts, options_.deterministic)
-                .keep
-          : 0;
+  const TokenPos keep = job->request.reuse ? find_continuation(engine_, slot, job->request.prompt,
+                                                               job->cuts, options_.deterministic)
+                                                 .keep
+                                           : 0;
   // A refusal is an answer: the prompt is then computed from its beginning.
   if (engine_.cut(slot.id, keep) == CutAnswer::kRefused) engine_.clear(slot.id);
   slot.tokens.resize(static_cast<std::size_t>(engine_.length(slot.id)));
@@ -282,11 +283,11 @@ bool Scheduler::prefill_one_chunk() {
   const bool last = end == job.prompt_length();
   const bool wants_logits = last && job.request.max_tokens != 0;
 
-  const TokenSpan chunk = TokenSpan(job.request.prompt)
-                              .subspan(static_cast<std::size_t>(begin),
-                                       static_cast<std::size_t>(end - begin));
-  if (auto run = engine_.prefill(slot->id, chunk,
-                                 wants_logits ? LogitsOf::kLastToken : LogitsOf::kNone);
+  const TokenSpan chunk =
+      TokenSpan(job.request.prompt)
+          .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  if (auto run =
+          engine_.prefill(slot->id, chunk, wants_logits ? LogitsOf::kLastToken : LogitsOf::kNone);
       !run) {
     fail(*slot, run.error());
     return true;
@@ -376,7 +377,7 @@ void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
   }
   const bool out_of_tokens =
       job.request.max_tokens > 0 && job.timings.predicted_tokens >= job.request.max_tokens;
-  const bool out_of_context = length_of(slot.tokens) + 1 > engine_.context_tokens() - 1;
+  const bool out_of_context = length_of(slot.tokens) + 1 > engine_.context_tokens();
   if (out_of_tokens || out_of_context) {
     send_text(slot, step.text + job.assembler.flush());
     return finish(slot, out_of_tokens ? FinishReason::kMaxTokens : FinishReason::kContextFull, "");
@@ -461,8 +462,7 @@ std::vector<std::string> Scheduler::check() const {
     if (!slot.idle()) see(*slot.job, name.c_str());
     if (length_of(slot.tokens) != engine_.length(slot.id)) {
       violations.push_back("S2: " + name + " lists " + std::to_string(slot.tokens.size()) +
-                           " tokens, the engine holds " +
-                           std::to_string(engine_.length(slot.id)));
+                           " tokens, the engine holds " + std::to_string(engine_.length(slot.id)));
     }
     if (!slot.idle() && !slot.prefilling() && !slot.decoding()) {
       violations.push_back("S4: " + name + " has a request and nothing to do for it");

@@ -118,6 +118,7 @@ class Scheduler {
   void take_arrivals();
   void end_cancelled_and_late();
   void admit_waiting();
+  [[nodiscard]] bool slot_is_free_for(const Job& job) const;
   [[nodiscard]] Slot* choose_slot(const Job& job);
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
   void start_job(Slot& slot, std::unique_ptr<Job> job);
@@ -155,7 +156,7 @@ class Scheduler {
   std::condition_variable news_;
   std::vector<std::unique_ptr<Job>> arrivals_ GUARDED_BY(mutex_);
   std::vector<std::string> cancels_ GUARDED_BY(mutex_);
-  std::size_t waiting_ GUARDED_BY(mutex_) = 0;   // arrivals and queue together (S3)
+  std::size_t waiting_ GUARDED_BY(mutex_) = 0;  // arrivals and queue together (S3)
   std::optional<StopMode> stop_ GUARDED_BY(mutex_);
   SchedulerStatus published_ GUARDED_BY(mutex_);
   std::thread thread_;

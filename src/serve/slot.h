@@ -22,12 +22,12 @@ struct Job {
   GenerateRequest request;
   TextAssembler assembler;
   Clock::TimePoint submitted;
-  Clock::TimePoint started{};         // left the queue
-  Clock::TimePoint first_token{};     // the prompt is read
+  Clock::TimePoint started{};      // left the queue
+  Clock::TimePoint first_token{};  // the prompt is read
   Timings timings;
-  std::vector<TokenPos> cuts;         // the prompt's grid
-  std::optional<Token> next_token;    // sampled, not yet computed
-  std::vector<TokenReport> reports;   // tokens whose text is still held back
+  std::vector<TokenPos> cuts;        // the prompt's grid
+  std::optional<Token> next_token;   // sampled, not yet computed
+  std::vector<TokenReport> reports;  // tokens whose text is still held back
 };
 
 // Where a request may begin on a slot: its first `keep` tokens are already
@@ -43,8 +43,8 @@ struct Slot {
   // Tokens [0, exact) were computed as prefill up to a cut of the grid: the same
   // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
   TokenPos exact = 0;
-  std::unique_ptr<Job> job;           // null: idle
-  std::uint64_t last_used = 0;        // by count of admissions
+  std::unique_ptr<Job> job;     // null: idle
+  std::uint64_t last_used = 0;  // by count of admissions
 
   [[nodiscard]] bool idle() const { return job == nullptr; }
   [[nodiscard]] bool prefilling() const {

@@ -19,10 +19,10 @@ struct LlamaConfig {
   // Tokens that one slot holds. 0: the model's own, less where memory is short.
   TokenPos context_tokens = 0;
   int slots = 4;
-  int threads = 0;          // 0: one per core
-  int threads_batch = 0;    // 0: as threads
-  TokenPos ubatch = 512;    // tokens computed at once; the largest chunk
-  int gpu_layers = -1;      // -1: all that the devices take
+  int threads = 0;        // 0: one per core
+  int threads_batch = 0;  // 0: as threads
+  TokenPos ubatch = 512;  // tokens computed at once; the largest chunk
+  int gpu_layers = -1;    // -1: all that the devices take
   FlashAttention flash_attention = FlashAttention::kAuto;
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";
@@ -36,8 +36,8 @@ struct LlamaConfig {
   std::string split_mode = "layer";
   int main_gpu = 0;
   std::vector<float> tensor_split;
-  std::vector<std::string> devices;   // empty: all
-  std::string rope_scaling;           // empty: the model's own
+  std::vector<std::string> devices;  // empty: all
+  std::string rope_scaling;          // empty: the model's own
   float rope_freq_base = 0.0F;
   float rope_freq_scale = 0.0F;
   float yarn_ext_factor = -1.0F;
@@ -45,7 +45,7 @@ struct LlamaConfig {
   float yarn_beta_fast = -1.0F;
   float yarn_beta_slow = -1.0F;
   int yarn_orig_ctx = 0;
-  std::string chat_template;          // empty: the model's own
+  std::string chat_template;  // empty: the model's own
 };
 
 struct LoadedModel {

@@ -30,7 +30,9 @@ llama_flash_attn_type library_flash(FlashAttention flash) {
   return LLAMA_FLASH_ATTN_TYPE_AUTO;
 }
 
-int default_threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+int default_threads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 Result<void> set_rope(llama_context_params& params, const LlamaConfig& config) {
   const auto scaling = kRopeScalings.find(config.rope_scaling);
@@ -53,8 +55,10 @@ Result<void> set_rope(llama_context_params& params, const LlamaConfig& config) {
 Result<ggml_type> cache_type_from_name(const std::string& name, const std::string& flag) {
   const auto it = kCacheTypes.find(name);
   if (it != kCacheTypes.end()) return it->second;
-  return invalid_argument(flag, flag + " is one of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0,"
-                                       " iq4_nl; not '" + name + "'.");
+  return invalid_argument(flag, flag +
+                                    " is one of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0,"
+                                    " iq4_nl; not '" +
+                                    name + "'.");
 }
 
 Result<llama_context_params> make_context_params(const LlamaConfig& config) {
@@ -63,8 +67,9 @@ Result<llama_context_params> make_context_params(const LlamaConfig& config) {
   auto type_v = cache_type_from_name(config.cache_type_v, "--cache-type-v");
   if (!type_v) return type_v.error();
   if (ggml_is_quantized(*type_v) && config.flash_attention == FlashAttention::kOff) {
-    return invalid_argument("--cache-type-v", "A quantized V cache needs flash attention: drop"
-                                              " '--flash-attn off' or use --cache-type-v f16.");
+    return invalid_argument("--cache-type-v",
+                            "A quantized V cache needs flash attention: drop"
+                            " '--flash-attn off' or use --cache-type-v f16.");
   }
   llama_context_params params = llama_context_default_params();
   const auto slots = static_cast<std::uint32_t>(config.slots);

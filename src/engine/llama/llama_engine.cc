@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engine/llama/llama_context_params.h"
+#include "engine/llama/llama_rows.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_threads.h"
 
@@ -32,7 +33,9 @@ std::uint32_t blob_head(std::span<const std::byte> bytes) {
 }
 constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
 
-Error engine_error(std::string message) { return Error{ErrorCode::kEngine, std::move(message), ""}; }
+Error engine_error(std::string message) {
+  return Error{ErrorCode::kEngine, std::move(message), ""};
+}
 
 }  // namespace
 
@@ -45,9 +48,10 @@ LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr con
       shape_(std::move(shape)),
       context_tokens_(static_cast<TokenPos>(llama_n_ctx_seq(context_.get()))),
       chunk_tokens_max_(static_cast<TokenPos>(llama_n_ubatch(context_.get()))),
-      vocabulary_(static_cast<std::size_t>(
-          llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
-      slots_(static_cast<std::size_t>(config.slots)) {
+      vocabulary_(
+          static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
+      slots_(static_cast<std::size_t>(config.slots)),
+      row_maps_(static_cast<std::size_t>(config.slots)) {
   if (Part* snapshot = const_cast<Part*>(shape_.find(PartKind::kSnapshot))) {
     snapshot->rollback_depth = static_cast<TokenPos>(llama_n_rs_seq(context_.get()));
   }
@@ -69,9 +73,8 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::create(std::shared_ptr<llama_m
   }
   auto threads = std::make_unique<LlamaThreads>(params->n_threads, params->n_threads_batch);
   threads->attach_to(context.get());
-  return std::unique_ptr<LlamaEngine>(new LlamaEngine(std::move(model), std::move(context),
-                                                      std::move(threads), std::move(shape),
-                                                      config));
+  return std::unique_ptr<LlamaEngine>(new LlamaEngine(
+      std::move(model), std::move(context), std::move(threads), std::move(shape), config));
 }
 
 const LlamaEngine::SlotState& LlamaEngine::state(SlotId slot) const {
@@ -144,8 +147,7 @@ Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits)
   SlotState& now = state(slot);
   now.length += count;
   now.output_row = logits == LogitsOf::kLastToken ? count - 1 : -1;
-  now.rollback_left =
-      std::min(static_cast<TokenPos>(llama_n_rs_seq(context_.get())), count - 1);
+  now.rollback_left = std::min(static_cast<TokenPos>(llama_n_rs_seq(context_.get())), count - 1);
   return {};
 }
 
@@ -266,9 +268,9 @@ Result<void> LlamaEngine::load(SlotId slot, const SavedState& saved) {
 
   std::size_t taken = 0;
   try {
-    taken = llama_state_seq_set_data_ext(
-        context_.get(), reinterpret_cast<const std::uint8_t*>(saved.bytes.data()),
-        saved.bytes.size(), slot.value, flags_of(saved.scope));
+    taken = llama_state_seq_set_data_ext(context_.get(),
+                                         reinterpret_cast<const std::uint8_t*>(saved.bytes.data()),
+                                         saved.bytes.size(), slot.value, flags_of(saved.scope));
   } catch (const std::exception& failure) {
     return refuse(failure.what());
   }
@@ -289,6 +291,84 @@ Result<void> LlamaEngine::verify_loaded(SlotId slot, TokenPos length) {
   }
   state(slot).length = length;
   return {};
+}
+
+Result<const LlamaRowMap*> LlamaEngine::row_map(SlotId slot) const {
+  auto& map = row_maps_[static_cast<std::size_t>(slot.value)];
+  if (map == nullptr) {
+    auto made = LlamaRowMap::record(context_.get(), slot, length(slot), has_uncuttable_part());
+    if (!made) return made.error();
+    map = std::move(*made);
+  }
+  return map.get();
+}
+
+// The maps of all slots agree on what a row is. Where none has been made yet (a
+// state from an earlier run), a token in an empty slot serves to make one.
+Result<const LlamaRowMap*> LlamaEngine::any_row_map(SlotId empty_slot) {
+  for (const auto& map : row_maps_) {
+    if (map != nullptr) return map.get();
+  }
+  const Token any = 0;
+  if (auto run = prefill(empty_slot, {&any, 1}, LogitsOf::kNone); !run) return run.error();
+  auto map = row_map(empty_slot);
+  clear(empty_slot);
+  return map;
+}
+
+Result<ExtentRows> LlamaEngine::save_rows(SlotId slot, TokenPos begin, TokenPos end) const {
+  CHECK(begin >= 0 && begin < end && end <= length(slot));
+  if (shape_.find(PartKind::kExtent) == nullptr) {
+    return Error{ErrorCode::kUnsupported, "This model's state has no extents.", ""};
+  }
+  llama_synchronize(context_.get());
+  auto map = row_map(slot);
+  if (!map) return map.error();
+  ExtentRows rows{begin, end, 0, {}};
+  rows.bytes.resize((*map)->row_bytes() * static_cast<std::size_t>(end - begin));
+  (*map)->copy_out(begin, end, rows.bytes);
+  rows.checksum = hash_bytes(rows.bytes);
+  return rows;
+}
+
+Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
+  clear(slot);
+  const TokenPos length = length_of(point.tokens);
+  const auto refuse = [&](const std::string& why) -> Result<void> {
+    clear(slot);
+    return engine_error("A saved state was refused: " + why);
+  };
+  if (length == 0 || length > context_tokens_) return refuse("it holds no token, or too many.");
+  const auto known = any_row_map(slot);
+  if (!known) return refuse(known.error().message);
+  const LlamaRowMap* map = *known;
+  TokenPos covered = 0;
+  for (const ExtentRows* rows : point.rows) {
+    if (rows->begin != covered) return refuse("it has a gap.");
+    const auto count = static_cast<std::size_t>(rows->end - rows->begin);
+    if (rows->bytes.size() != map->row_bytes() * count) return refuse("it is not of this engine.");
+    if (hash_bytes(rows->bytes) != rows->checksum) return refuse("its bytes are damaged.");
+    covered = rows->end;
+  }
+  if (shape_.find(PartKind::kExtent) != nullptr && covered < length) return refuse("it has a gap.");
+  if (has_uncuttable_part()) {
+    if (point.snapshot == nullptr || point.snapshot->length != length ||
+        point.snapshot->scope != SaveScope::kSnapshot) {
+      return refuse("its snapshot is missing or of another length.");
+    }
+    if (hash_bytes(point.snapshot->bytes) != point.snapshot->checksum ||
+        blob_head(point.snapshot->bytes) != kSequenceBlobMagic) {
+      return refuse("its snapshot is damaged or foreign.");
+    }
+  }
+  llama_synchronize(context_.get());
+  try {
+    map->restore(context_.get(), slot, point);
+  } catch (const std::exception& failure) {
+    return refuse(failure.what());
+  }
+  forget_outputs();
+  return verify_loaded(slot, length);
 }
 
 std::vector<std::string> LlamaEngine::check() const {

@@ -29,6 +29,8 @@
 //   X12 a grammar starting with %llguidance aborts the process: refused (sampler)
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/engine.h"
@@ -37,6 +39,7 @@
 
 namespace holdfast {
 
+class LlamaRowMap;
 class LlamaThreads;
 
 class LlamaEngine final : public Engine {
@@ -68,13 +71,17 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
   [[nodiscard]] Result<void> load(SlotId slot, const SavedState& state) override;
 
+  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                             TokenPos end) const override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+
   [[nodiscard]] std::vector<std::string> check() const override;
 
  private:
   struct SlotState {
     TokenPos length = 0;
-    int output_row = -1;            // row of the latest batch's logits, or -1
-    TokenPos rollback_left = 0;     // tokens that may still be taken back (X1, X4)
+    int output_row = -1;         // row of the latest batch's logits, or -1
+    TokenPos rollback_left = 0;  // tokens that may still be taken back (X1, X4)
   };
 
   LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,
@@ -87,6 +94,8 @@ class LlamaEngine final : public Engine {
   void append_to_batch(SlotId slot, Token token, TokenPos position, bool logits);
   [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots);
   void forget_outputs();
+  [[nodiscard]] Result<const LlamaRowMap*> row_map(SlotId slot) const;
+  [[nodiscard]] Result<const LlamaRowMap*> any_row_map(SlotId empty_slot);
   [[nodiscard]] Result<void> verify_loaded(SlotId slot, TokenPos length);
   [[nodiscard]] bool has_uncuttable_part() const;
 
@@ -99,6 +108,8 @@ class LlamaEngine final : public Engine {
   TokenPos chunk_tokens_max_ = 0;
   std::size_t vocabulary_ = 0;
   std::vector<SlotState> slots_;
+  // Where each slot's extent rows lie; found when a slot first has tokens.
+  mutable std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;
 
   // The batch under construction, in the library's layout.
   std::vector<Token> batch_tokens_;

@@ -66,8 +66,8 @@ void prefill(Engine& engine, SlotId slot, TokenSpan tokens) {
   while (!tokens.empty()) {
     const auto n = std::min<std::size_t>(kChunk, tokens.size());
     const bool last = n == tokens.size();
-    const auto run = engine.prefill(slot, tokens.first(n),
-                                    last ? LogitsOf::kLastToken : LogitsOf::kNone);
+    const auto run =
+        engine.prefill(slot, tokens.first(n), last ? LogitsOf::kLastToken : LogitsOf::kNone);
     ASSERT_TRUE(run.ok()) << run.error().message;
     tokens = tokens.subspan(n);
   }
@@ -182,11 +182,11 @@ TEST_P(EveryArchitecture, BadStatesAreRefusedAndLeaveAnEmptySlot) {
   const auto good = engine_.save(kSlot, SaveScope::kWhole);
   ASSERT_TRUE(good.ok());
   std::vector<SavedState> bad(6, *good);
-  bad[0].length = 0;                                   // empty
-  bad[1].length += 1;                                  // claims more than it holds
+  bad[0].length = 0;                                      // empty
+  bad[1].length += 1;                                     // claims more than it holds
   bad[2].bytes[bad[2].bytes.size() / 2] ^= std::byte{4};  // damaged
-  bad[3].bytes.resize(bad[3].bytes.size() / 2);        // short, checksum made to fit
-  bad[4].bytes[0] ^= std::byte{1};                     // foreign head
+  bad[3].bytes.resize(bad[3].bytes.size() / 2);           // short, checksum made to fit
+  bad[4].bytes[0] ^= std::byte{1};                        // foreign head
   bad[5].bytes.clear();
   for (std::size_t i = 0; i < bad.size(); ++i) {
     if (i >= 3) bad[i].checksum = hash_bytes(bad[i].bytes);
@@ -197,6 +197,76 @@ TEST_P(EveryArchitecture, BadStatesAreRefusedAndLeaveAnEmptySlot) {
   prefill(engine_, kSlot, tail_);
   const auto after = decode_greedily(engine_, kSlot, 5);
   EXPECT_TRUE(same_bits(after, cold_logits(engine_, joined(head_, tail_), 5)));
+}
+
+// The rows of a slot in blocks, as a cache keeps them.
+std::vector<ExtentRows> save_blocks(const Engine& engine, SlotId slot, TokenPos block) {
+  std::vector<ExtentRows> blocks;
+  if (engine.shape().find(PartKind::kExtent) == nullptr) return blocks;
+  for (TokenPos at = 0; at < engine.length(slot); at += block) {
+    auto rows = engine.save_rows(slot, at, std::min(at + block, engine.length(slot)));
+    EXPECT_TRUE(rows.ok()) << rows.error().message;
+    blocks.push_back(std::move(*rows));
+  }
+  return blocks;
+}
+
+std::vector<const ExtentRows*> pointers_to(const std::vector<ExtentRows>& blocks) {
+  std::vector<const ExtentRows*> pointers;
+  for (const ExtentRows& rows : blocks) pointers.push_back(&rows);
+  return pointers;
+}
+
+TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
+  const bool needs_snapshot = !engine_.shape().cuts_anywhere();
+  prefill(engine_, kSlot, head_);
+  SavedState snapshot;
+  if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  prefill(engine_, kSlot, other_tail_);  // rows beyond the point that is restored
+  const auto blocks = save_blocks(engine_, kSlot, 48);
+  const auto rows = pointers_to(blocks);
+  engine_.clear(kSlot);
+  prefill(engine_, kOther, tail_);  // what was there must not matter
+
+  const RestorePoint point{head_, rows, needs_snapshot ? &snapshot : nullptr};
+  const auto restored = engine_.restore(kOther, point);
+  ASSERT_TRUE(restored.ok()) << restored.error().message;
+  EXPECT_EQ(engine_.length(kOther), length_of(head_));
+  expect_sound(engine_);
+  prefill(engine_, kOther, tail_);
+  const auto warm = decode_greedily(engine_, kOther, 30);
+  EXPECT_TRUE(same_bits(warm, cold_logits(engine_, joined(head_, tail_), 30)));
+}
+
+TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
+  const bool needs_snapshot = !engine_.shape().cuts_anywhere();
+  prefill(engine_, kSlot, head_);
+  SavedState snapshot;
+  if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  auto blocks = save_blocks(engine_, kSlot, 32);
+  const auto refused = [&](const std::vector<const ExtentRows*>& rows, const SavedState* state) {
+    return !engine_.restore(kOther, {head_, rows, state}).ok() && engine_.length(kOther) == 0;
+  };
+  const SavedState* good = needs_snapshot ? &snapshot : nullptr;
+  if (!blocks.empty()) {
+    auto gap = pointers_to(blocks);
+    gap.erase(gap.begin() + 1);
+    EXPECT_TRUE(refused(gap, good));
+    auto short_of_the_end = pointers_to(blocks);
+    short_of_the_end.pop_back();
+    EXPECT_TRUE(refused(short_of_the_end, good));
+    blocks[0].checksum ^= 1;
+    EXPECT_TRUE(refused(pointers_to(blocks), good)) << "damaged";
+    blocks[0].checksum ^= 1;
+  }
+  if (needs_snapshot) {
+    EXPECT_TRUE(refused(pointers_to(blocks), nullptr)) << "without a snapshot";
+    SavedState shifted = snapshot;
+    shifted.length -= 1;
+    EXPECT_TRUE(refused(pointers_to(blocks), &shifted)) << "a snapshot of another place";
+  }
+  ASSERT_TRUE(engine_.restore(kOther, {head_, pointers_to(blocks), good}).ok());
+  expect_sound(engine_);
 }
 
 // X10: a batch that fails leaves no half-applied tokens behind.
@@ -210,16 +280,16 @@ TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
   expect_sound(engine_);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tiny, EveryArchitecture,
-    ::testing::Values("qwen35", "qwen35moe", "qwen3next", "jamba", "falcon-h1", "nemotron_h",
-                      "granitehybrid", "lfm2", "lfm2-swa", "kimi-linear", "mamba2", "gemma3",
-                      "gpt-oss", "llama", "deepseek2"),
-    [](const auto& test) {
-      std::string name = test.param;
-      std::ranges::replace(name, '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Tiny, EveryArchitecture,
+                         ::testing::Values("qwen35", "qwen35moe", "qwen3next", "jamba", "falcon-h1",
+                                           "nemotron_h", "granitehybrid", "lfm2", "lfm2-swa",
+                                           "kimi-linear", "mamba2", "gemma3", "gpt-oss", "llama",
+                                           "deepseek2"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 // --- what parts a model has -------------------------------------------------------
 
@@ -306,6 +376,67 @@ TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
   EXPECT_FALSE(engine.can_cut(kOther, 7));
 }
 
+// The numbers differ with the types of the cache and with flash attention; that
+// rows come back as they were does not.
+TEST(LlamaRows, HoldWithEveryKindOfCache) {
+  for (const char* type : {"f16", "q8_0", "f32"}) {
+    for (const FlashAttention flash : {FlashAttention::kOn, FlashAttention::kOff}) {
+      if (flash == FlashAttention::kOff && std::string(type) == "q8_0") continue;
+      SCOPED_TRACE(std::string(type) + (flash == FlashAttention::kOn ? " with" : " without"));
+      LlamaConfig config{.flash_attention = flash};
+      config.cache_type_k = type;
+      config.cache_type_v = type;
+      const auto model = load_tiny("qwen35", config);
+      Engine& engine = *model.engine;
+      const Tokens head = random_tokens(2 * kChunk, 1);
+      prefill(engine, kSlot, head);
+      const SavedState snapshot = engine.save(kSlot, SaveScope::kSnapshot).value();
+      const auto blocks = save_blocks(engine, kSlot, 64);
+      ASSERT_TRUE(engine.restore(kOther, {head, pointers_to(blocks), &snapshot}).ok());
+      const Tokens tail = random_tokens(kChunk, 2);
+      prefill(engine, kOther, tail);
+      const auto warm = decode_greedily(engine, kOther, 30);
+      EXPECT_TRUE(same_bits(warm, cold_logits(engine, joined(head, tail), 30)));
+    }
+  }
+}
+
+TEST(LlamaRows, AttentionComesBackAtAnyToken) {
+  const auto model = load_tiny("llama");
+  Engine& engine = *model.engine;
+  const Tokens tokens = random_tokens(2 * kChunk, 1);
+  prefill(engine, kSlot, tokens);
+  const auto blocks = save_blocks(engine, kSlot, 64);
+  const Tokens part(tokens.begin(), tokens.begin() + 100);
+  ASSERT_TRUE(engine.restore(kOther, {part, pointers_to(blocks), nullptr}).ok());
+  EXPECT_EQ(engine.length(kOther), 100);
+  prefill(engine, kOther, Tokens{7});
+  const auto warm = decode_greedily(engine, kOther, 5);
+  ASSERT_EQ(engine.cut(kSlot, 100), CutAnswer::kDone);
+  prefill(engine, kSlot, Tokens{7});
+  EXPECT_TRUE(same_bits(warm, decode_greedily(engine, kSlot, 5)));
+}
+
+TEST(LlamaRows, ComeBackInAnEngineThatNeverSavedAny) {
+  const Tokens head = random_tokens(kChunk, 1);
+  std::vector<ExtentRows> blocks;
+  SavedState snapshot;
+  {
+    const auto before = load_tiny("jamba");
+    prefill(*before.engine, kSlot, head);
+    blocks = save_blocks(*before.engine, kSlot, 64);
+    snapshot = before.engine->save(kSlot, SaveScope::kSnapshot).value();
+  }
+  const auto after = load_tiny("jamba");
+  ASSERT_TRUE(after.engine->restore(kOther, {head, pointers_to(blocks), &snapshot}).ok());
+  prefill(*after.engine, kOther, Tokens{3});
+  const auto warm = decode_greedily(*after.engine, kOther, 5);
+  EXPECT_EQ(warm.size(), 5U * 264U);
+  prefill(*after.engine, kSlot, head);
+  prefill(*after.engine, kSlot, Tokens{3});
+  EXPECT_TRUE(same_bits(warm, decode_greedily(*after.engine, kSlot, 5)));
+}
+
 TEST(LlamaTraps, RollbackIsNotClaimedWhereTheArchitectureHasNone) {
   const auto model = load_tiny("qwen3next", {.rollback_depth = 3});
   EXPECT_EQ(model.engine->shape().find(PartKind::kSnapshot)->rollback_depth, 0);
@@ -343,8 +474,8 @@ TEST(LlamaLoad, SurvivesFilesThatAreCutShort) {
   const TemporaryFile whole("whole.gguf");
   ASSERT_TRUE(write_tiny_model(TinySpec{"llama"}, 1, whole.path()).ok());
   const auto size = std::filesystem::file_size(whole.path());
-  for (const auto keep : {std::uintmax_t{4}, std::uintmax_t{24}, std::uintmax_t{500}, size / 2,
-                          size - 1}) {
+  for (const auto keep :
+       {std::uintmax_t{4}, std::uintmax_t{24}, std::uintmax_t{500}, size / 2, size - 1}) {
     const TemporaryFile part("part.gguf");
     std::filesystem::copy_file(whole.path(), part.path());
     std::filesystem::resize_file(part.path(), keep);

@@ -77,7 +77,8 @@ Result<void> check_file(const std::string& path) {
   };
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
-  if (status.type() == std::filesystem::file_type::not_found) return refuse("there is no such file.");
+  if (status.type() == std::filesystem::file_type::not_found)
+    return refuse("there is no such file.");
   if (status.type() == std::filesystem::file_type::directory) {
     return refuse("it is a folder; name the .gguf file in it.");
   }
@@ -114,7 +115,8 @@ Result<std::vector<ggml_backend_dev_t>> find_devices(const std::vector<std::stri
   std::vector<ggml_backend_dev_t> devices;
   for (const std::string& name : names) {
     ggml_backend_dev_t device = ggml_backend_dev_by_name(name.c_str());
-    if (device == nullptr) return invalid_argument("--device", "There is no device '" + name + "'.");
+    if (device == nullptr)
+      return invalid_argument("--device", "There is no device '" + name + "'.");
     devices.push_back(device);
   }
   if (!devices.empty()) devices.push_back(nullptr);  // the library's end mark

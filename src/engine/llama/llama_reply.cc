@@ -66,10 +66,10 @@ void LlamaReplyFormat::constrain(const llama_vocab* vocab, int reasoning_budget,
   add_triggers(vocab, params);
   if (rendered_.thinking_end_tags.empty()) return;
   params.reasoning_budget_tokens = reasoning_budget;
-  params.reasoning_budget_start =
-      common_tokenize(vocab, rendered_.thinking_start_tag, false, true);
+  params.reasoning_budget_start = common_tokenize(vocab, rendered_.thinking_start_tag, false, true);
   for (const std::string& tag : rendered_.thinking_end_tags) {
-    if (!tag.empty()) params.reasoning_budget_end.push_back(common_tokenize(vocab, tag, false, true));
+    if (!tag.empty())
+      params.reasoning_budget_end.push_back(common_tokenize(vocab, tag, false, true));
   }
   if (!params.reasoning_budget_end.empty()) {
     params.reasoning_budget_forced = params.reasoning_budget_end.front();
@@ -77,7 +77,8 @@ void LlamaReplyFormat::constrain(const llama_vocab* vocab, int reasoning_budget,
 }
 
 // A trigger word that is one token triggers by that token, as sampling needs it.
-void LlamaReplyFormat::add_triggers(const llama_vocab* vocab, common_params_sampling& params) const {
+void LlamaReplyFormat::add_triggers(const llama_vocab* vocab,
+                                    common_params_sampling& params) const {
   for (common_grammar_trigger trigger : rendered_.grammar_triggers) {
     if (trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_WORD) {
       const auto tokens = common_tokenize(vocab, trigger.value, false, true);
@@ -129,12 +130,14 @@ std::vector<ReplyDelta> LlamaReplyParser::advance_to(const common_chat_msg& mess
   const auto reasoning =
       added(sent_.reasoning, without_prefix(baseline_.reasoning, message.reasoning_content));
   if (!reasoning.empty()) {
-    deltas.push_back({.reasoning = std::string(reasoning), .content = {}, .tool_index = {}, .tool = {}});
+    deltas.push_back(
+        {.reasoning = std::string(reasoning), .content = {}, .tool_index = {}, .tool = {}});
     sent_.reasoning += reasoning;
   }
   const auto content = added(sent_.content, without_prefix(baseline_.content, message.content));
   if (!content.empty()) {
-    deltas.push_back({.reasoning = {}, .content = std::string(content), .tool_index = {}, .tool = {}});
+    deltas.push_back(
+        {.reasoning = {}, .content = std::string(content), .tool_index = {}, .tool = {}});
     sent_.content += content;
   }
   advance_tool_calls(message, final, deltas);
@@ -161,8 +164,7 @@ void LlamaReplyParser::advance_tool_calls(const common_chat_msg& message, bool f
     const std::string more(added(sent_.tool_calls[i].arguments, call.arguments));
     if (more.empty()) continue;
     sent_.tool_calls[i].arguments += more;
-    deltas.push_back(
-        {.reasoning = {}, .content = {}, .tool_index = i, .tool = {"", "", more}});
+    deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = {"", "", more}});
   }
 }
 

@@ -78,9 +78,11 @@ Result<void> set_grammar(const SamplingParams& from, common_params_sampling& to)
 Result<void> check_grammar(const llama_vocab* vocab, const common_params_sampling& params) {
   if (params.grammar.empty()) return {};
   const std::string& text = params.grammar.grammar;
-  const char* field = params.grammar.type == COMMON_GRAMMAR_TYPE_USER ? "grammar" : "response_format";
+  const char* field =
+      params.grammar.type == COMMON_GRAMMAR_TYPE_USER ? "grammar" : "response_format";
   if (text.starts_with("%llguidance")) {
-    return invalid_argument(field, "llguidance grammars are not supported; write the grammar in GBNF.");
+    return invalid_argument(field,
+                            "llguidance grammars are not supported; write the grammar in GBNF.");
   }
   llama_sampler* trial = llama_sampler_init_grammar(vocab, text.c_str(), "root");
   if (trial == nullptr) return invalid_argument(field, "The grammar does not parse.");
@@ -166,7 +168,8 @@ Result<void> LlamaSampler::accept(Token token) {
   try {
     common_sampler_accept(chain_.get(), token, true);
   } catch (const std::exception& failure) {
-    return Error{ErrorCode::kEngine, std::string("The grammar cannot go on: ") + failure.what(), ""};
+    return Error{ErrorCode::kEngine, std::string("The grammar cannot go on: ") + failure.what(),
+                 ""};
   }
   return {};
 }

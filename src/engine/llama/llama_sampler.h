@@ -18,8 +18,9 @@ class LlamaSampler final : public Sampler {
  public:
   // `format` may be null. A grammar or schema that does not parse is an Error
   // that names the field it came in.
-  [[nodiscard]] static Result<std::unique_ptr<LlamaSampler>> create(
-      const llama_model* model, const SamplingParams& params, const LlamaReplyFormat* format);
+  [[nodiscard]] static Result<std::unique_ptr<LlamaSampler>> create(const llama_model* model,
+                                                                    const SamplingParams& params,
+                                                                    const LlamaReplyFormat* format);
 
   void accept_prompt(TokenSpan prompt) override;
   [[nodiscard]] Result<void> accept(Token token) override;

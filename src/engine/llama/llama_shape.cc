@@ -53,8 +53,8 @@ StateShape shape_from(llama_model* model, bool swa_full, StateSizes one, StateSi
         {.kind = PartKind::kWindow, .bytes_per_token = windowed, .window = window});
   }
   if (hybrid) {
-    shape.parts.push_back({.kind = PartKind::kSnapshot,
-                           .bytes_fixed = one.partial - windowed * kProbeTokens});
+    shape.parts.push_back(
+        {.kind = PartKind::kSnapshot, .bytes_fixed = one.partial - windowed * kProbeTokens});
   }
   return shape;
 }

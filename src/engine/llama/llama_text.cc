@@ -125,14 +125,15 @@ common_chat_templates_inputs LlamaText::library_inputs(const ChatInput& input) c
   inputs.chat_template_kwargs = input.template_kwargs;
   inputs.enable_thinking = input.enable_thinking.value_or(true);
   inputs.add_generation_prompt = input.add_generation_prompt && !input.continue_final_message;
-  inputs.continue_final_message = input.continue_final_message ? COMMON_CHAT_CONTINUATION_AUTO
-                                                               : COMMON_CHAT_CONTINUATION_NONE;
+  inputs.continue_final_message =
+      input.continue_final_message ? COMMON_CHAT_CONTINUATION_AUTO : COMMON_CHAT_CONTINUATION_NONE;
   return inputs;
 }
 
 Result<RenderedChat> LlamaText::render(const ChatInput& input) const {
   try {
-    common_chat_params params = common_chat_templates_apply(templates_.get(), library_inputs(input));
+    common_chat_params params =
+        common_chat_templates_apply(templates_.get(), library_inputs(input));
     RenderedChat chat;
     chat.prompt = params.prompt;
     chat.generation_prompt = params.generation_prompt;
@@ -141,7 +142,8 @@ Result<RenderedChat> LlamaText::render(const ChatInput& input) const {
     return chat;
   } catch (const std::exception& failure) {
     return invalid_argument(
-        "messages", std::string("The chat template does not take these messages: ") + failure.what());
+        "messages",
+        std::string("The chat template does not take these messages: ") + failure.what());
   }
 }
 
@@ -165,8 +167,8 @@ std::vector<MessageSpan> LlamaText::message_spans(const RenderedChat& chat,
 
 Result<std::unique_ptr<Sampler>> LlamaText::make_sampler(const SamplingParams& params,
                                                          const ReplyFormat* format) const {
-  auto sampler = LlamaSampler::create(model_.get(), params,
-                                      static_cast<const LlamaReplyFormat*>(format));
+  auto sampler =
+      LlamaSampler::create(model_.get(), params, static_cast<const LlamaReplyFormat*>(format));
   if (!sampler) return sampler.error();
   return std::unique_ptr<Sampler>(std::move(*sampler));
 }

@@ -122,7 +122,8 @@ Reply parse_in_pieces(const TextModel& text, const RenderedChat& chat, const std
       }
     }
   };
-  for (std::size_t at = 0; at < reply.size(); at += piece) take(parser->feed(reply.substr(at, piece)));
+  for (std::size_t at = 0; at < reply.size(); at += piece)
+    take(parser->feed(reply.substr(at, piece)));
   take(parser->finish());
   return parser->reply();
 }

@@ -1,0 +1,230 @@
+#include "engine/llama/llama_rows.h"
+
+#include <ggml-backend.h>
+#include <llama-io.h>
+#include <llama-memory.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/check.h"
+
+namespace holdfast {
+
+namespace {
+
+// What the library writes for one cell: position, count of sequences (1), with
+// M-RoPE {x, y, token}, and the sequence.
+constexpr std::size_t kPlainCell = 12;
+constexpr std::size_t kNamedCell = 24;
+
+// The sequence blob's head, which memory itself does not write.
+constexpr std::size_t kBlobHead = 8;
+
+template <typename Value>
+void append(std::vector<std::byte>& bytes, Value value) {
+  const auto raw = std::as_bytes(std::span(&value, 1));
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+}
+
+Error unknown_layout(const char* what) {
+  return {ErrorCode::kUnsupported,
+          std::string("The engine lays its state out unexpectedly: ") + what, ""};
+}
+
+}  // namespace
+
+// Takes down a state without copying its tensors.
+class LlamaRowMap::Recorder final : public llama_io_write_i {
+ public:
+  struct Range {
+    ggml_tensor* tensor;
+    std::size_t offset;
+    std::size_t size;
+    std::size_t meta_before;  // bytes of meta written before it
+  };
+
+  void write(const void* source, std::size_t size) override {
+    const auto* bytes = static_cast<const std::byte*>(source);
+    meta.insert(meta.end(), bytes, bytes + size);
+  }
+  void write_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
+    ranges.push_back({tensor, offset, size, meta.size()});
+    tensor_bytes_ += size;
+  }
+  std::size_t n_bytes() override { return meta.size() + tensor_bytes_; }
+
+  std::vector<std::byte> meta;
+  std::vector<Range> ranges;
+
+ private:
+  std::size_t tensor_bytes_ = 0;
+};
+
+// Feeds a state back: meta first made, then taken from the snapshot; rows from
+// their blocks, other tensors from the snapshot.
+class LlamaRowMap::Gatherer final : public llama_io_read_i {
+ public:
+  Gatherer(const LlamaRowMap& map, const RestorePoint& point)
+      : map_(map), point_(point), meta_(map.extent_meta(point.tokens)) {
+    if (point.snapshot != nullptr) {
+      rest_ = std::span(point.snapshot->bytes).subspan(kBlobHead);
+    }
+  }
+
+  void read(void* into, std::size_t size) override {
+    read_bytes_ += size;
+    if (meta_at_ < meta_.size()) {
+      if (meta_.size() - meta_at_ < size) throw std::runtime_error("the state is too short");
+      std::memcpy(into, meta_.data() + meta_at_, size);
+      meta_at_ += size;
+    } else {
+      std::memcpy(into, take_rest(size).data(), size);
+    }
+  }
+
+  void read_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
+    read_bytes_ += size;
+    if (segment_ == map_.segments_.size()) {
+      ggml_backend_tensor_set(tensor, take_rest(size).data(), offset, size);
+      return;
+    }
+    const std::size_t cell_bytes = map_.segments_[segment_].cell_bytes;
+    if (size != cell_bytes * point_.tokens.size()) {
+      throw std::runtime_error("the cells are not in one piece");
+    }
+    gather(tensor, offset, cell_bytes);
+    bytes_before_ += cell_bytes;
+    ++segment_;
+  }
+
+  std::size_t n_bytes() override { return read_bytes_; }
+  [[nodiscard]] bool used_up() const { return meta_at_ == meta_.size() && rest_.empty(); }
+
+ private:
+  std::span<const std::byte> take_rest(std::size_t size) {
+    if (rest_.size() < size) throw std::runtime_error("the snapshot is too short");
+    const auto taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+
+  // In a block of k rows the rows of one tensor lie together, after k times the
+  // cell bytes of the tensors before it.
+  void gather(ggml_tensor* tensor, std::size_t offset, std::size_t cell_bytes) const {
+    const auto length = static_cast<TokenPos>(point_.tokens.size());
+    for (const ExtentRows* rows : point_.rows) {
+      const TokenPos used = std::min(rows->end, length) - rows->begin;
+      if (used <= 0) break;
+      const auto block_rows = static_cast<std::size_t>(rows->end - rows->begin);
+      ggml_backend_tensor_set(tensor, rows->bytes.data() + bytes_before_ * block_rows,
+                              offset + static_cast<std::size_t>(rows->begin) * cell_bytes,
+                              static_cast<std::size_t>(used) * cell_bytes);
+    }
+  }
+
+  const LlamaRowMap& map_;
+  const RestorePoint& point_;
+  std::vector<std::byte> meta_;
+  std::size_t meta_at_ = 0;
+  std::span<const std::byte> rest_;
+  std::size_t segment_ = 0;
+  std::size_t bytes_before_ = 0;
+  std::size_t read_bytes_ = 0;
+};
+
+Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context, SlotId slot,
+                                                         TokenPos tokens_held, bool has_rest) {
+  const llama_memory_t memory = llama_get_memory(context);
+  Recorder whole;
+  Recorder rest;
+  memory->state_write(whole, slot.value, 0);
+  if (has_rest) memory->state_write(rest, slot.value, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
+
+  auto map = std::make_unique<LlamaRowMap>();
+  const std::size_t meta_size = whole.meta.size() - rest.meta.size();
+  map->has_extents_ = meta_size > 0;
+  if (!map->has_extents_) return map;
+
+  const auto count = static_cast<std::size_t>(tokens_held);
+  const std::size_t extent_ranges = whole.ranges.size() - rest.ranges.size();
+  for (std::size_t i = 0; i < extent_ranges; ++i) {
+    const Recorder::Range& range = whole.ranges[i];
+    if (range.size % count != 0) return unknown_layout("a tensor range is not whole rows.");  // R1
+    map->segments_.push_back({range.tensor, range.offset, range.size / count});
+    map->row_bytes_ += range.size / count;
+  }
+
+  // Before the cells: the number of streams, a zero for each earlier stream, the
+  // number of cells. After them: two fields, then what describes each layer.
+  const std::size_t cells_at = 4 + 4 * (static_cast<std::size_t>(slot.value) + 1);
+  std::size_t cells_end =
+      meta_size - 4 * (llama_n_seq_max(context) - 1 - static_cast<std::uint32_t>(slot.value)) - 8;
+  if (extent_ranges > 0) cells_end = whole.ranges[0].meta_before - 8 - 12;
+  const std::size_t cell = (cells_end - cells_at) / count;
+  if (cell != kPlainCell && cell != kNamedCell) return unknown_layout("a cell of unknown size.");
+  map->cells_name_tokens_ = cell == kNamedCell;
+  const auto meta = std::span(whole.meta).first(meta_size);
+  const auto before = meta.first(cells_at);
+  const auto cells = meta.subspan(cells_at, cell * count);
+  const auto after = meta.subspan(cells_at + cell * count);
+  map->meta_before_cells_.assign(before.begin(), before.end());
+  map->meta_after_cells_.assign(after.begin(), after.end());
+
+  std::vector<std::byte> made;  // R2, for what the map itself knows: all but the tokens
+  for (TokenPos i = 0; i < tokens_held; ++i) {
+    Token token = 0;
+    const auto written = cells.subspan(cell * static_cast<std::size_t>(i), cell);
+    if (cell == kNamedCell) std::memcpy(&token, written.data() + 16, sizeof token);
+    made.clear();
+    map->append_cell(made, i, token);
+    const bool same = std::ranges::equal(std::span(made).first(cell - 4), written.first(cell - 4));
+    if (!same) return unknown_layout("a cell of unknown content.");
+  }
+  return map;
+}
+
+void LlamaRowMap::append_cell(std::vector<std::byte>& meta, TokenPos position, Token token) const {
+  append(meta, static_cast<std::int32_t>(position));
+  append(meta, std::uint32_t{1});
+  if (cells_name_tokens_) {
+    append(meta, static_cast<std::int32_t>(position));
+    append(meta, static_cast<std::int32_t>(position));
+    append(meta, static_cast<std::int32_t>(token));
+  }
+  append(meta, std::int32_t{0});  // the sequence; the reader puts its own in its place
+}
+
+std::vector<std::byte> LlamaRowMap::extent_meta(TokenSpan tokens) const {
+  std::vector<std::byte> meta;
+  if (!has_extents_) return meta;
+  meta = meta_before_cells_;
+  const auto count = static_cast<std::uint32_t>(tokens.size());
+  std::memcpy(meta.data() + meta.size() - sizeof count, &count, sizeof count);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    append_cell(meta, static_cast<TokenPos>(i), tokens[i]);
+  }
+  meta.insert(meta.end(), meta_after_cells_.begin(), meta_after_cells_.end());
+  return meta;
+}
+
+void LlamaRowMap::copy_out(TokenPos begin, TokenPos end, std::span<std::byte> into) const {
+  const auto count = static_cast<std::size_t>(end - begin);
+  CHECK(into.size() == row_bytes_ * count);
+  for (const Segment& segment : segments_) {
+    const std::size_t size = segment.cell_bytes * count;
+    ggml_backend_tensor_get(segment.tensor, into.data(),
+                            segment.offset + segment.cell_bytes * static_cast<std::size_t>(begin),
+                            size);
+    into = into.subspan(size);
+  }
+}
+
+void LlamaRowMap::restore(llama_context* context, SlotId slot, const RestorePoint& point) const {
+  Gatherer gatherer(*this, point);
+  llama_get_memory(context)->state_read(gatherer, slot.value, 0);
+  if (!gatherer.used_up()) throw std::runtime_error("the library did not take all of it");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,68 @@
+// LlamaRowMap: where the extent rows of a slot lie in the library's tensors, and
+// how the library wants them described when they come back.
+//
+// The library writes a sequence's state as [extents][the rest], each a stream of
+// small fields ("meta") and tensor ranges. Recorded once on a slot that holds n
+// tokens, that stream tells for every tensor how many bytes belong to one token:
+//
+//   tensor 0   | row 0 | row 1 | ... | row n-1 |      cell bytes = range / n
+//   meta       n_stream, count, n x cell, types and row sizes of the layers
+//
+// From then on rows [a, b) are copied without asking the library again, and a
+// restore feeds it the same stream for any number of tokens, gathering the rows
+// from wherever they are kept.
+//
+// Invariants, verified when the map is made:
+//   R1  every extent tensor's range begins at cell 0 and is one piece
+//   R2  the cells that cell_meta() makes equal those that the library wrote
+#pragma once
+
+#include <llama.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace holdfast {
+
+class LlamaRowMap {
+ public:
+  // `tokens_held` is the slot's length, at least 1. `has_rest` tells whether the
+  // model has parts other than extents. An Error when the library's stream is
+  // not as R1 and R2 say.
+  [[nodiscard]] static Result<std::unique_ptr<LlamaRowMap>> record(llama_context* context,
+                                                                   SlotId slot,
+                                                                   TokenPos tokens_held,
+                                                                   bool has_rest);
+
+  [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
+
+  // Copies the rows of tokens [begin, end) out, tensor by tensor.
+  void copy_out(TokenPos begin, TokenPos end, std::span<std::byte> into) const;
+
+  // Brings `slot` to the point. Throws what the library throws.
+  void restore(llama_context* context, SlotId slot, const RestorePoint& point) const;
+
+ private:
+  struct Segment {
+    ggml_tensor* tensor = nullptr;
+    std::size_t offset = 0;  // of cell 0
+    std::size_t cell_bytes = 0;
+  };
+  class Recorder;
+  class Gatherer;
+
+  [[nodiscard]] std::vector<std::byte> extent_meta(TokenSpan tokens) const;
+  void append_cell(std::vector<std::byte>& meta, TokenPos position, Token token) const;
+
+  std::vector<Segment> segments_;
+  std::size_t row_bytes_ = 0;
+  bool has_extents_ = false;
+  bool cells_name_tokens_ = false;            // M-RoPE: a cell also holds 2-D position and token
+  std::vector<std::byte> meta_before_cells_;  // its last field is the number of cells
+  std::vector<std::byte> meta_after_cells_;
+};
+
+}  // namespace holdfast
