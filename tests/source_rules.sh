@@ -10,11 +10,14 @@ declare -A may_include=(
   [base]="base"
   [env]="base env"
   [state]="base state"
+  [tree]="base state tree"
+  [plan]="base state tree plan"
   [engine]="base state engine"
   [engine/llama]="base state engine engine/llama"
-  [serve]="base env state engine serve"
-  [api]="base env state engine serve api"
-  [cli]="base env state engine engine/llama serve api cli"
+  [cache]="base env state tree plan engine cache"
+  [serve]="base env state tree plan engine cache serve"
+  [api]="base env state tree plan engine cache serve api"
+  [cli]="base env state tree plan engine engine/llama cache serve api cli"
 )
 modules="${!may_include[*]}"
 

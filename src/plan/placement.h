@@ -1,0 +1,64 @@
+// Placement: at which cuts of the grid a prompt's state is worth a checkpoint.
+//
+//   system block | user | assistant | user ............ long ............ | header
+//               ^S     ^M          ^M            ^step     ^step         ^P
+//
+// A checkpoint costs the same bytes wherever it lies, and saves what would have
+// to be computed from the one before it. So where memory is scarce neighbours
+// keep a distance: half of the tokens whose extents weigh as much as one
+// checkpoint. The ends of the system block and of the prompt, and junctions, are
+// kept whatever their neighbours.
+//
+// Invariants, verified by check_placement():
+//   P1  every checkpoint lies on a cut, after `from` and not beyond the prompt
+//   P2  positions ascend and differ
+//   P3  of two neighbours nearer than `spacing_min`, one at least is of a kind
+//       that is always kept
+//
+// Pure: no I/O, no clock.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "state/parts.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+enum class CheckpointKind {
+  kStep,        // inside a long message
+  kMessageEnd,
+  kTip,         // the last token computed
+  kJunction,    // where a prompt left a path that was known
+  kPromptEnd,   // before the generation header
+  kSystemEnd,   // after the system and tools block
+};
+[[nodiscard]] const char* checkpoint_kind_name(CheckpointKind kind);
+[[nodiscard]] bool always_kept(CheckpointKind kind);
+
+struct Checkpoint {
+  TokenPos position = 0;
+  CheckpointKind kind = CheckpointKind::kStep;
+  bool operator==(const Checkpoint&) const = default;
+};
+
+struct PlacementInput {
+  std::span<const TokenPos> cuts;     // the prompt's grid, ascending
+  std::span<const MessageSpan> spans;
+  TokenPos from = 0;                  // what lies before is not computed anew
+  std::optional<TokenPos> junction;   // rounded down to the grid
+  TokenPos spacing_min = 0;           // 0: take every cut
+};
+
+[[nodiscard]] std::vector<Checkpoint> place_checkpoints(const PlacementInput& input);
+[[nodiscard]] std::vector<std::string> check_placement(const PlacementInput& input,
+                                                       std::span<const Checkpoint> placed);
+
+// The distance that P3 asks for when memory is scarce. A model without extents
+// has no such measure; its checkpoints keep `fallback` tokens.
+[[nodiscard]] TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback);
+
+}  // namespace holdfast

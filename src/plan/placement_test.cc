@@ -1,0 +1,89 @@
+#include "plan/placement.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "state/grid.h"
+
+namespace holdfast {
+namespace {
+
+using enum CheckpointKind;
+
+std::vector<CheckpointKind> kinds(const std::vector<Checkpoint>& placed) {
+  std::vector<CheckpointKind> all;
+  for (const Checkpoint& checkpoint : placed) all.push_back(checkpoint.kind);
+  return all;
+}
+
+// system 100, user 20, assistant 30, user 600, header 4; step 256
+const std::vector<TokenPos> kCuts = {100, 120, 150, 406, 662, 750};
+const std::vector<MessageSpan> kSpans = {{Role::kSystem, 0, 100},
+                                         {Role::kUser, 100, 120},
+                                         {Role::kAssistant, 120, 150},
+                                         {Role::kUser, 150, 750},
+                                         {Role::kAssistant, 750, 754}};
+
+TEST(Placement, WithRoomEveryCutIsTaken) {
+  const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans});
+  EXPECT_EQ(kinds(placed), (std::vector{kSystemEnd, kMessageEnd, kMessageEnd, kStep, kStep,
+                                        kPromptEnd}));
+}
+
+TEST(Placement, WhenMemoryIsScarceNeighboursKeepTheirDistance) {
+  const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans, .spacing_min = 200});
+  EXPECT_EQ(placed, (std::vector<Checkpoint>{{100, kSystemEnd}, {406, kStep}, {750, kPromptEnd}}));
+}
+
+TEST(Placement, WhatIsNotComputedAnewGetsNone) {
+  const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans, .from = 406});
+  EXPECT_EQ(placed, (std::vector<Checkpoint>{{662, kStep}, {750, kPromptEnd}}));
+}
+
+TEST(Placement, AJunctionIsRoundedDownToTheGrid) {
+  const auto placed = place_checkpoints(
+      {.cuts = kCuts, .spans = kSpans, .junction = 500, .spacing_min = 1000});
+  EXPECT_EQ(placed, (std::vector<Checkpoint>{
+                        {100, kSystemEnd}, {406, kJunction}, {750, kPromptEnd}}));
+}
+
+TEST(Placement, SpacingFollowsFromTheWeightOfACheckpoint) {
+  StateShape shape;
+  shape.parts = {{.kind = PartKind::kExtent, .bytes_per_token = 1024},
+                 {.kind = PartKind::kSnapshot, .bytes_fixed = 656 * 1024}};
+  EXPECT_EQ(scarce_spacing(shape, 512), 328);
+  shape.parts.erase(shape.parts.begin());
+  EXPECT_EQ(scarce_spacing(shape, 512), 512);
+}
+
+TEST(PlacementModel, InvariantsHoldOnRandomPrompts) {
+  constexpr unsigned kSeed = 11;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<TokenPos> cuts;
+    std::vector<MessageSpan> spans;
+    TokenPos at = 0;
+    for (unsigned m = 1 + random() % 8; m > 0; --m) {
+      const auto end = at + 1 + static_cast<TokenPos>(random() % 900);
+      spans.push_back({spans.empty() ? Role::kSystem : Role::kUser, at, end});
+      while (at + 256 < end) cuts.push_back(at += 256);
+      cuts.push_back(at = end);
+    }
+    PlacementInput input{.cuts = cuts, .spans = spans};
+    input.from = static_cast<TokenPos>(random() % static_cast<unsigned>(at + 1));
+    input.spacing_min = static_cast<TokenPos>(random() % 700);
+    if (random() % 2 == 0) input.junction = static_cast<TokenPos>(random() % 2000);
+    const auto placed = place_checkpoints(input);
+    const auto violations = check_placement(input, placed);
+    ASSERT_TRUE(violations.empty()) << violations.front();
+    if (cuts.back() > input.from) {
+      ASSERT_FALSE(placed.empty());
+      ASSERT_EQ(placed.back().position, cuts.back()) << "the end of the prompt is always taken";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,79 @@
+// ExtentBlock: the attention rows of a few neighbouring tokens.
+//
+//   positions   0        64       128      192
+//               |--------|--------|--------|
+//   blocks      [  b0    )[b1 )[b2)[  b3   )     never across a multiple of 64
+//
+// Blocks are immutable and shared by reference, so two conversations hold a
+// common prefix once. Because a block never crosses a multiple of 64, a reader
+// that needs only some of its rows wastes at most 63 of them.
+//
+// Rows of a sliding window are held the same way, by a Snapshot (snapshot.h).
+//
+// Value semantics: made once, never changed; any thread may read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+// The engine's attention tile, and the grain at which grids are rounded.
+inline constexpr TokenPos kBlockTokens = 64;
+
+// Which model's state this is. A companion's will be 1; nothing makes one yet.
+using PartIndex = std::uint8_t;
+inline constexpr PartIndex kPrimaryPart = 0;
+
+// Tokens [begin, end) of a sequence, by absolute position.
+struct TokenRange {
+  TokenPos begin = 0;
+  TokenPos end = 0;
+
+  [[nodiscard]] TokenPos length() const { return end - begin; }
+  [[nodiscard]] bool empty() const { return begin >= end; }
+  bool operator==(const TokenRange&) const = default;
+};
+
+[[nodiscard]] inline TokenRange intersection(TokenRange a, TokenRange b) {
+  return {a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end};
+}
+
+class ExtentBlock {
+ public:
+  // REQUIRES: `range` is not empty and lies between two neighbouring multiples
+  // of kBlockTokens; `bytes` holds exactly its rows.
+  ExtentBlock(TokenRange range, std::vector<std::byte> bytes, PartIndex part = kPrimaryPart)
+      : range_(range), part_(part), bytes_(std::move(bytes)) {
+    CHECK(0 <= range.begin && range.begin < range.end);
+    CHECK(range.begin / kBlockTokens == (range.end - 1) / kBlockTokens);
+    CHECK(!bytes_.empty());
+  }
+
+  [[nodiscard]] TokenRange range() const { return range_; }
+  [[nodiscard]] PartIndex part() const { return part_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] ByteCount size() const { return bytes_.size(); }
+
+ private:
+  TokenRange range_;
+  PartIndex part_;
+  std::vector<std::byte> bytes_;
+};
+
+using ExtentBlockPtr = std::shared_ptr<const ExtentBlock>;
+
+// Rows `range` of `block`; the other rows may belong to other tokens.
+struct BlockUse {
+  ExtentBlockPtr block;
+  TokenRange range;
+};
+
+}  // namespace holdfast

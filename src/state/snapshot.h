@@ -1,0 +1,51 @@
+// Snapshot: the part of a state that is valid at exactly one position.
+//
+// That is the recurrent state, and for models with a sliding window the rows of
+// the window below the position. Window rows are blocks, so that snapshots near
+// each other share them:
+//
+//   window rows   [ w0 )[ w1 )[ w2 )[ w3 )
+//   snapshot @p1  ------------------^        holds w0 w1 w2
+//   snapshot @p2        ------------------^  holds    w1 w2 w3
+//
+// Value semantics: made once, never changed; any thread may read.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "state/extent_block.h"
+
+namespace holdfast {
+
+class Snapshot {
+ public:
+  // REQUIRES: position > 0 (the empty state needs no snapshot); there are bytes
+  // or window rows; the window lies below the position.
+  Snapshot(TokenPos position, std::vector<std::byte> bytes, std::vector<ExtentBlockPtr> window = {},
+           PartIndex part = kPrimaryPart)
+      : position_(position), part_(part), bytes_(std::move(bytes)), window_(std::move(window)) {
+    CHECK(position > 0);
+    CHECK(!bytes_.empty() || !window_.empty());
+    for (const ExtentBlockPtr& rows : window_) CHECK(rows && rows->range().begin < position);
+  }
+
+  [[nodiscard]] TokenPos position() const { return position_; }
+  [[nodiscard]] PartIndex part() const { return part_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::span<const ExtentBlockPtr> window() const { return window_; }
+  // Its own bytes, without the window rows that others may share.
+  [[nodiscard]] ByteCount size() const { return bytes_.size(); }
+
+ private:
+  TokenPos position_;
+  PartIndex part_;
+  std::vector<std::byte> bytes_;
+  std::vector<ExtentBlockPtr> window_;
+};
+
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+}  // namespace holdfast
