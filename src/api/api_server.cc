@@ -145,12 +145,21 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
   if (path == "/" && request.method != "POST") return welcome_page(backend_);
   if (!keys_.admit(request)) return error_response(wrong_key());
   const auto found = kRoutes.find(path);
-  if (found == kRoutes.end()) return not_found(request);
+  if (found == kRoutes.end()) return answer_below_models(request);
   if (!method_fits(found->second, request)) return wrong_method(found->second, request);
   const auto backend = backend_.get();
   if (backend == nullptr) return health(backend_);
   if (const auto* reader = std::get_if<Reader>(&found->second.handler)) return (*reader)(*backend);
   return std::nullopt;
+}
+
+// GET /models/NAME, where a name may hold slashes.
+HttpResponse ApiServer::answer_below_models(const HttpRequest& request) const {
+  constexpr std::string_view kModels = "/models/";
+  const std::string_view path = without_version(request.path);
+  if (request.method != "GET" || !path.starts_with(kModels)) return not_found(request);
+  const auto backend = backend_.get();
+  return backend == nullptr ? health(backend_) : show_model(*backend, path.substr(kModels.size()));
 }
 
 asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,

@@ -49,16 +49,17 @@ std::optional<Error> failure_among(const std::vector<Mailbox::Letter>& letters) 
 
 // --- totals over the choices -------------------------------------------------
 
-// The prompt is counted once, however many answers it got.
-Usage usage_of_all(const std::vector<ChoiceReader>& readers) {
+// Each prompt is counted once, however many answers it got: its `n` choices
+// follow one another.
+Usage usage_of_all(const ReplyShape& shape, const std::vector<ChoiceReader>& readers) {
   Usage sum;
-  for (const ChoiceReader& reader : readers) {
-    const Usage one = usage_of(*reader.finished());
-    if (sum.prompt_tokens == 0) {
-      sum.prompt_tokens = one.prompt_tokens;
-      sum.cached_tokens = one.cached_tokens;
-    }
+  const auto answers = static_cast<std::size_t>(shape.options.n);
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const Usage one = usage_of(*readers[i].finished());
     sum.completion_tokens += one.completion_tokens;
+    if (i % answers != 0) continue;
+    sum.prompt_tokens += one.prompt_tokens;
+    sum.cached_tokens += one.cached_tokens;
   }
   return sum;
 }
@@ -81,11 +82,11 @@ std::string whole_json(const ReplyShape& shape, const std::vector<ChoiceReader>&
     if (shape.chat) {
       chats.push_back({index, reader.reply(), reader.finished()->reason, logprobs});
     } else {
-      texts.push_back(
-          {index, echoes[i] + reader.reply().content, reader.finished()->reason, logprobs});
+      texts.push_back({index, echoes[i] + reader.reply().content, text_characters(echoes[i]),
+                       reader.finished()->reason, logprobs});
     }
   }
-  const Usage usage = usage_of_all(readers);
+  const Usage usage = usage_of_all(shape, readers);
   const Timings& timings = timings_of_first(readers);
   return shape.chat ? chat_completion(shape.head, chats, usage, timings)
                     : text_completion(shape.head, texts, usage, timings);
@@ -143,7 +144,8 @@ class StreamWriter {
   [[nodiscard]] std::string last_pieces() {
     std::string out;
     if (shape_.options.include_usage) {
-      append_event(out, usage_chunk(head_, usage_of_all(readers_), &timings_of_first(readers_)));
+      append_event(out,
+                   usage_chunk(head_, usage_of_all(shape_, readers_), &timings_of_first(readers_)));
     }
     out += "data: [DONE]\n\n";
     return out;

@@ -38,6 +38,7 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     choice.request = make_request(options, model_request.prompt);
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
+    choice.request.prompt_field = model_request.prompt_field;
     choice.echo = echo;
     auto sampler =
         backend.text->make_sampler(params_for_choice(options.sampling, i), prepared.format.get());
@@ -71,6 +72,7 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
       make_request(request.options, backend.text->tokenize(chat->prompt, true, true));
   first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
   first.spans = backend.text->message_spans(*chat, first.prompt);
+  first.prompt_field = "messages";
   if (auto added = add_choices(backend, request.options, first, "", prepared); !added) {
     return added.error();
   }

@@ -1,5 +1,6 @@
 #include "api/info.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/completions.h"
@@ -129,6 +130,16 @@ HttpResponse list_models(const Backend& backend) {
     if (alias != backend.model_name) data.push_back(model_entry(backend, alias));
   }
   return ok({{"object", "list"}, {"data", std::move(data)}});
+}
+
+HttpResponse show_model(const Backend& backend, std::string_view id) {
+  if (id == backend.model_name || std::ranges::find(backend.aliases, id) != backend.aliases.end()) {
+    return ok(model_entry(backend, std::string(id)));
+  }
+  return error_response({ErrorCode::kNotFound,
+                         "There is no model '" + std::string(id) + "'; this server serves '" +
+                             backend.model_name + "'.",
+                         "model"});
 }
 
 HttpResponse show_props(const Backend& backend) {

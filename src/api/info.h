@@ -8,6 +8,8 @@ namespace holdfast {
 
 [[nodiscard]] HttpResponse health(const BackendSlot& slot);
 [[nodiscard]] HttpResponse list_models(const Backend& backend);
+// `id` as it stands in the path; any of the model's names.
+[[nodiscard]] HttpResponse show_model(const Backend& backend, std::string_view id);
 [[nodiscard]] HttpResponse show_props(const Backend& backend);
 [[nodiscard]] HttpResponse list_slots(const Backend& backend);
 [[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);

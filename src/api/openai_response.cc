@@ -198,7 +198,7 @@ void append_choice(std::string& out, const TextChoice& choice) {
   object.integer("index", choice.index);
   object.text("text", choice.text);
   if (choice.logprobs)
-    append_text_logprobs(object.key("logprobs"), *choice.logprobs, 0);
+    append_text_logprobs(object.key("logprobs"), *choice.logprobs, choice.echoed);
   else
     object.raw("logprobs", "null");
   object.text("finish_reason", finish_reason_name(choice.reason, false));

@@ -71,6 +71,7 @@ struct ChatChoice {
 struct TextChoice {
   int index = 0;
   std::string text;
+  std::size_t echoed = 0;  // characters of the prompt that `text` begins with
   FinishReason reason = FinishReason::kStopToken;
   std::optional<std::vector<TokenLogprobs>> logprobs;
 };

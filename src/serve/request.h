@@ -86,6 +86,7 @@ struct GenerateRequest {
   std::string id;
   std::string client;  // who asks, for fairness: an API key or an address
   Tokens prompt;
+  std::string prompt_field = "prompt";  // where the prompt came from, for errors
   std::vector<MessageSpan> spans;
   std::unique_ptr<Sampler> sampler;
   TokenPos max_tokens = -1;  // -1: as many as the context holds

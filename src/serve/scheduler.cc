@@ -52,7 +52,7 @@ Result<void> Scheduler::submit(GenerateRequest request) {
                      " tokens; the context holds " + std::to_string(engine_.context_tokens()) +
                      " and one must be left for the answer. Send less, or start the server with a"
                      " larger --ctx-size.",
-                 "messages"};
+                 request.prompt_field};
   }
   if (request.slot && (request.slot->value < 0 || request.slot->value >= engine_.slot_count())) {
     return invalid_argument(

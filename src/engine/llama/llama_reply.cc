@@ -42,7 +42,9 @@ LlamaReplyFormat::LlamaReplyFormat(common_chat_params rendered, const ChatInput&
                                    const llama_vocab* vocab)
     : rendered_(std::move(rendered)),
       parser_(rendered_),
-      has_tools_(!input.tools_json.empty() && input.tool_choice != "none") {
+      client_grammar_(input.grammar),
+      has_tools_(!input.tools_json.empty() && input.tool_choice != "none"),
+      one_call_only_(input.parallel_tool_calls == false) {
   rendered_.message_delimiters.tokenize(vocab);
   if (!rendered_.parser.empty()) parser_.parser.load(rendered_.parser);
   parser_.reasoning_format = reasoning_format_from_name(input.reasoning_format);
@@ -54,7 +56,9 @@ LlamaReplyFormat::LlamaReplyFormat(common_chat_params rendered, const ChatInput&
 
 void LlamaReplyFormat::constrain(const llama_vocab* vocab, int reasoning_budget,
                                  common_params_sampling& params) const {
-  if (!rendered_.grammar.empty()) {
+  if (!client_grammar_.empty()) {
+    params.grammar = {COMMON_GRAMMAR_TYPE_USER, client_grammar_};
+  } else if (!rendered_.grammar.empty()) {
     params.grammar = {COMMON_GRAMMAR_TYPE_TOOL_CALLS, rendered_.grammar};
     params.grammar_lazy = rendered_.grammar_lazy;
   }
@@ -92,7 +96,8 @@ void LlamaReplyFormat::add_triggers(const llama_vocab* vocab,
   }
 }
 
-LlamaReplyParser::LlamaReplyParser(const LlamaReplyFormat& format) : params_(format.parser()) {
+LlamaReplyParser::LlamaReplyParser(const LlamaReplyFormat& format)
+    : params_(format.parser()), one_call_only_(format.one_call_only()) {
   if (!params_.is_continuation) return;
   try {
     const common_chat_msg message = common_chat_parse("", true, params_);
@@ -148,7 +153,9 @@ std::vector<ReplyDelta> LlamaReplyParser::advance_to(const common_chat_msg& mess
 // have begun, when another call follows, or at the end.
 void LlamaReplyParser::advance_tool_calls(const common_chat_msg& message, bool final,
                                           std::vector<ReplyDelta>& deltas) {
-  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+  const std::size_t reported = std::min<std::size_t>(
+      message.tool_calls.size(), one_call_only_ ? 1 : message.tool_calls.size());
+  for (std::size_t i = 0; i < reported; ++i) {
     const common_chat_tool_call& call = message.tool_calls[i];
     const bool announced = i < sent_.tool_calls.size();
     const bool name_is_whole =

@@ -22,6 +22,8 @@ class LlamaReplyFormat final : public ReplyFormat {
                  common_params_sampling& params) const;
 
   [[nodiscard]] const common_chat_parser_params& parser() const { return parser_; }
+  // parallel_tool_calls is off: calls after the first are not reported.
+  [[nodiscard]] bool one_call_only() const { return one_call_only_; }
   [[nodiscard]] const common_chat_msg_delimiters& delimiters() const {
     return rendered_.message_delimiters;
   }
@@ -31,7 +33,9 @@ class LlamaReplyFormat final : public ReplyFormat {
 
   common_chat_params rendered_;
   common_chat_parser_params parser_;
+  std::string client_grammar_;
   bool has_tools_;
+  bool one_call_only_;
 };
 
 // Re-parses the whole reply at each feed() and reports what is new in it.
@@ -49,6 +53,7 @@ class LlamaReplyParser final : public ReplyParser {
                           std::vector<ReplyDelta>& deltas);
 
   common_chat_parser_params params_;
+  bool one_call_only_;
   std::string text_;
   Reply baseline_;  // a continued message's own beginning, which is not sent again
   Reply sent_;

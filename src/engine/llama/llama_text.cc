@@ -1,5 +1,8 @@
 #include "engine/llama/llama_text.h"
 
+#include <json-schema-to-grammar.h>
+#include <json.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -20,6 +23,18 @@ std::string meta_value(const llama_model* model, const char* key) {
 // "qwen35 0.8B Q8_0" describes three things; the last word is the file type.
 std::string file_type_name(const llama_model* model) {
   return llama_ftype_name(llama_model_ftype(model));
+}
+
+// So that a schema's fault is not taken for the messages'.
+Result<void> check_schema(const std::string& schema) {
+  if (schema.empty()) return {};
+  try {
+    (void)json_schema_to_grammar(common_json::parse(schema));
+  } catch (const std::exception& failure) {
+    return invalid_argument("response_format",
+                            std::string("The JSON schema cannot be used: ") + failure.what());
+  }
+  return {};
 }
 
 Role role_from(common_chat_role role) {
@@ -68,10 +83,16 @@ void LlamaText::read_card(const std::string& path) {
   card_.vocabulary = llama_vocab_n_tokens(vocab_);
   card_.vocabulary_type = llama_vocab_type(vocab_);
   card_.embedding = llama_model_n_embd(model_.get());
-  if (const Token bos = llama_vocab_bos(vocab_); bos >= 0) card_.bos_text = piece(bos, true);
-  if (const Token eos = llama_vocab_eos(vocab_); eos >= 0) card_.eos_text = piece(eos, true);
+  card_.bos_text = named_token("tokenizer.ggml.bos_token_id", llama_vocab_bos(vocab_));
+  card_.eos_text = named_token("tokenizer.ggml.eos_token_id", llama_vocab_eos(vocab_));
   card_.chat_template = common_chat_templates_source(templates_.get());
   card_.chat_template_caps = common_chat_templates_get_caps(templates_.get());
+}
+
+// The library has a default where the file names no such token.
+std::string LlamaText::named_token(const char* key, Token token) const {
+  const bool named = !meta_value(model_.get(), key).empty();
+  return named && token >= 0 ? piece(token, true) : std::string();
 }
 
 Tokens LlamaText::tokenize(std::string_view text, bool add_special, bool parse_special) const {
@@ -131,6 +152,7 @@ common_chat_templates_inputs LlamaText::library_inputs(const ChatInput& input) c
 }
 
 Result<RenderedChat> LlamaText::render(const ChatInput& input) const {
+  if (auto schema = check_schema(input.json_schema); !schema) return schema.error();
   try {
     common_chat_params params =
         common_chat_templates_apply(templates_.get(), library_inputs(input));

@@ -35,6 +35,7 @@ class LlamaText final : public TextModel {
   LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates);
 
   void read_card(const std::string& path);
+  [[nodiscard]] std::string named_token(const char* key, Token token) const;
   [[nodiscard]] std::vector<Tokens> find_turn_ends() const;
   [[nodiscard]] common_chat_templates_inputs library_inputs(const ChatInput& input) const;
 
