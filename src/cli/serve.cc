@@ -109,9 +109,12 @@ ChatDefaults chat_defaults(const ServeOptions& options, const ModelCard& card) {
 
 std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
 
+// While a model loads the engine's complaints become part of our own error.
+std::atomic<bool> model_is_loading{true};
+
 void route_library_log() {
   set_llama_log([](int level, const std::string& line) {
-    if (level >= 3) {
+    if (level >= 3 && !model_is_loading) {
       Log::warn("engine: " + line);
     } else {
       Log::debug("engine: " + line);
@@ -180,8 +183,8 @@ class Server {
       bar.update(share);
       return !stopping_.load();
     });
-    bar.finish();
     if (!loaded) {
+      bar.abandon();
       if (!stopping_) {
         Log::error(loaded.error().message);
         failed_ = true;
@@ -189,6 +192,8 @@ class Server {
       kill(getpid(), SIGUSR1);
       return;
     }
+    bar.finish();
+    model_is_loading = false;
     model_ = std::move(*loaded);
     serve_model(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
@@ -201,8 +206,8 @@ class Server {
     scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_, &log_);
     scheduler_->start();
     running_ = &*scheduler_;
-    announce(seconds);
     api_->backend().set(make_backend());
+    announce(seconds);
   }
 
   std::shared_ptr<const Backend> make_backend() {

@@ -290,6 +290,11 @@ void ProgressLine::finish() {
   logger_.write(LogLevel::kInfo, what_ + ": done", {{"ms", std::llround(elapsed.count())}});
 }
 
+void ProgressLine::abandon() {
+  if (std::exchange(finished_, true)) return;
+  if (logger_.shows_status()) logger_.set_status("");
+}
+
 std::string ProgressLine::draw(double fraction) const {
   std::string tail;
   if (fraction < 0) {

@@ -138,6 +138,8 @@ class ProgressLine {
   void update(double fraction);
   // Idempotent.
   void finish();
+  // Ends without saying that it is done, because it is not.
+  void abandon();
 
  private:
   [[nodiscard]] std::string draw(double fraction) const;

@@ -92,6 +92,19 @@ Result<void> check_file(const std::string& path) {
   return {};
 }
 
+// The library's complaint without the names of its functions in front.
+std::string plain_words(std::string reason) {
+  for (;;) {
+    const std::size_t colon = reason.find(": ");
+    const bool is_name =
+        colon != std::string::npos &&
+        (reason.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == colon ||
+         reason.starts_with("error loading model: "));
+    if (!is_name) return reason;
+    reason.erase(0, colon + 2);
+  }
+}
+
 bool report_progress(float share, void* progress) {
   const auto& callback = *static_cast<const LoadProgress*>(progress);
   return !callback || callback(share);
@@ -154,8 +167,8 @@ Result<std::shared_ptr<llama_model>> load_file(const LlamaConfig& config,
   if (model == nullptr) {
     if (reason.empty()) reason = take_last_error_line();
     return Error{ErrorCode::kInvalidArgument,
-                 "Cannot load " + config.model_path + ": " +
-                     (reason.empty() ? "the engine refused it." : reason),
+                 "Cannot load " + config.model_path + ": the engine refuses it" +
+                     (reason.empty() ? "." : " (" + plain_words(reason) + "). Is it whole?"),
                  "--model"};
   }
   return std::shared_ptr<llama_model>(model, LlamaModelFree{});
