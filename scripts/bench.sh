@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares Holdfast with llama-server of the same engine, on this machine.
 #
-#   make bench             writes docs/benchmarks.md (about half an hour)
+#   make bench             writes docs/benchmarks.md (about 20 minutes)
 #   QUICK=1 make bench     a few minutes; writes build/bench/benchmarks.md
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
@@ -15,6 +15,7 @@ jobs=$(nproc)
 build_on() {
   local engine=$1 folder=$2 log
   log=$(mktemp)
+  echo "bench: building $folder on the engine $(basename "$engine")" >&2
   if ! { HOLDFAST_ENGINE_DIR=$engine cmake --preset release -B "$folder" -DHOLDFAST_TESTS=OFF &&
          cmake --build "$folder" --target holdfast -j "$jobs"; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
@@ -34,7 +35,7 @@ forms=
 if [[ -n ${ENGINES:-} ]]; then
   prebuilt=$(LLAMA_DIR='' scripts/engine.sh prebuilt)
   build_on "$prebuilt" build/bench-prebuilt
-  no_openmp=$(ENGINE_WITH_PEER=1 GGML_OPENMP=OFF scripts/engine.sh source)
+  no_openmp=$(GGML_OPENMP=OFF scripts/engine.sh source)
   build_on "$no_openmp" build/bench-no-openmp
   forms='{"name":"prebuilt","program":"build/bench-prebuilt/holdfast"},
          {"name":"source","program":"build/bench/holdfast"},

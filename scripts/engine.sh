@@ -105,7 +105,9 @@ make_source() {
   if ! cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
       -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF \
       -DLLAMA_BUILD_TOOLS=ON -DLLAMA_BUILD_SERVER=ON -DLLAMA_USE_PREBUILT_UI=OFF \
-      -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_COMMON=ON "${cmake_flags[@]}" >"$log" 2>&1; then
+      -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_COMMON=ON \
+      -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON "-DCMAKE_INSTALL_RPATH=\$ORIGIN;\$ORIGIN/../lib" \
+      "${cmake_flags[@]}" >"$log" 2>&1; then
     fail "llama.cpp could not be configured; the reason stands in ${log/#$HOME/\~}."
   fi
   # shellcheck disable=SC2086

@@ -258,14 +258,26 @@ class Server {
   void shut_down() {
     api_->drain();
     if (scheduler_) scheduler_->stop(StopMode::kFinish);
+    let_answers_leave();
     api_->stop();
     Log::info("stopped");
+  }
+
+  // The last events have been handed over, not yet sent. A drained connection
+  // closes itself once its answer is out; a client that does not read is not
+  // waited for longer than this.
+  void let_answers_leave() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (api_->connection_count() > 0 && !cut_ && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
   }
 
   void cut_at_next_signal() {
     wait_for_signal();
     if (ended_) return;
     Log::info("cutting the answers under way");
+    cut_ = true;
     if (Scheduler* scheduler = running_) scheduler->request_stop(StopMode::kCut);
     wait_for_signal();
     if (!ended_) std::_Exit(130);
@@ -281,6 +293,7 @@ class Server {
   std::thread loader_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> cut_{false};
   std::atomic<bool> ended_{false};
 };
 

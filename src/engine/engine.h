@@ -17,6 +17,8 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +60,20 @@ struct SavedState {
   std::vector<std::byte> bytes;
 };
 
+// The same where it is kept by somebody else.
+struct SavedStateView {
+  SavedStateView() = default;
+  SavedStateView(SaveScope s, TokenPos n, std::uint64_t sum, std::span<const std::byte> data)
+      : scope(s), length(n), checksum(sum), bytes(data) {}
+  SavedStateView(const SavedState& saved)  // NOLINT(google-explicit-constructor): a view of it
+      : SavedStateView(saved.scope, saved.length, saved.checksum, saved.bytes) {}
+
+  SaveScope scope = SaveScope::kWhole;
+  TokenPos length = 0;
+  std::uint64_t checksum = 0;
+  std::span<const std::byte> bytes;
+};
+
 // Extent rows of tokens [begin, end): the attention state that those tokens left
 // behind, given the tokens before them. Opaque outside the engine.
 struct ExtentRows {
@@ -67,13 +83,32 @@ struct ExtentRows {
   std::vector<std::byte> bytes;
 };
 
+// Rows [begin, end) out of a block of rows that may hold more on either side.
+struct RowsView {
+  RowsView() = default;
+  RowsView(const ExtentRows& rows)  // NOLINT(google-explicit-constructor): a view of it
+      : begin(rows.begin),
+        end(rows.end),
+        block_begin(rows.begin),
+        block_end(rows.end),
+        checksum(rows.checksum),
+        bytes(rows.bytes) {}
+
+  TokenPos begin = 0;
+  TokenPos end = 0;
+  TokenPos block_begin = 0;
+  TokenPos block_end = 0;
+  std::uint64_t checksum = 0;        // of the whole block
+  std::span<const std::byte> bytes;  // of the whole block
+};
+
 // What brings an empty slot to `tokens.size()` tokens.
 struct RestorePoint {
-  TokenSpan tokens;                         // those that the state was computed from
-  std::span<const ExtentRows* const> rows;  // cover them in order and without gaps; the last may
-                                            // reach further. None for models without extents
-  const SavedState* snapshot = nullptr;     // at exactly this length; null where every part is
-                                            // an extent
+  TokenSpan tokens;                // those that the state was computed from
+  std::span<const RowsView> rows;  // cover them in order and without gaps; the last may reach
+                                   // further. None for models without extents
+  std::optional<SavedStateView> snapshot;  // at exactly this length; none where every part is an
+                                           // extent
 };
 
 class Engine {
@@ -118,7 +153,7 @@ class Engine {
   // `state.length` while its extents are kept up to there (kSnapshot; REQUIRES
   // extents of at least that length). A state that is empty, short, damaged or
   // foreign is an Error and leaves the slot empty.
-  [[nodiscard]] virtual Result<void> load(SlotId slot, const SavedState& state) = 0;
+  [[nodiscard]] virtual Result<void> load(SlotId slot, const SavedStateView& state) = 0;
 
   // Copies out the extent rows of tokens [begin, end). kUnsupported when the
   // model has no extents. REQUIRES: 0 <= begin < end <= length(slot).

@@ -244,7 +244,7 @@ Result<SavedState> FakeEngine::save(SlotId slot, SaveScope scope) const {
   return saved;
 }
 
-Result<void> FakeEngine::load(SlotId slot, const SavedState& saved) {
+Result<void> FakeEngine::load(SlotId slot, const SavedStateView& saved) {
   const auto refuse = [&](const char* why) -> Result<void> {
     clear(slot);
     return failure(std::string("A saved state was refused: ") + why);
@@ -299,10 +299,11 @@ Result<void> FakeEngine::restore(SlotId slot, const RestorePoint& point) {
   };
   const TokenPos length = length_of(point.tokens);
   State fresh;
-  for (const ExtentRows* rows : point.rows) {
-    if (rows->begin != static_cast<TokenPos>(fresh.rows.size())) return refuse("it has a gap.");
-    if (hash_bytes(rows->bytes) != rows->checksum) return refuse("its bytes are damaged.");
-    std::span<const std::byte> bytes(rows->bytes);
+  for (const RowsView& rows : point.rows) {
+    if (rows.begin != static_cast<TokenPos>(fresh.rows.size())) return refuse("it has a gap.");
+    if (hash_bytes(rows.bytes) != rows.checksum) return refuse("its bytes are damaged.");
+    auto bytes = rows.bytes.subspan(static_cast<std::size_t>(rows.begin - rows.block_begin) * 8,
+                                    static_cast<std::size_t>(rows.end - rows.begin) * 8);
     while (!bytes.empty()) fresh.rows.push_back(take(bytes));
   }
   if (has(PartKind::kExtent)) {
@@ -312,7 +313,7 @@ Result<void> FakeEngine::restore(SlotId slot, const RestorePoint& point) {
   fresh.length = length;
   state(slot) = std::move(fresh);
   if (shape_.cuts_anywhere()) return {};
-  if (point.snapshot == nullptr || point.snapshot->length != length) {
+  if (!point.snapshot || point.snapshot->length != length) {
     return refuse("its snapshot is of another length.");
   }
   return load(slot, *point.snapshot);

@@ -64,7 +64,7 @@ class FakeEngine final : public Engine {
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override;
   [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedState& saved) override;
+  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& saved) override;
   [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                              TokenPos end) const override;
   [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;

@@ -63,14 +63,15 @@ TEST_P(FakeKinds, RowsAndASnapshotBringAStateBack) {
   ASSERT_TRUE(engine_.prefill(kSlot, letters("the quick brown fox"), LogitsOf::kNone).ok());
   const auto snapshot = engine_.save(kSlot, SaveScope::kSnapshot);
   std::vector<ExtentRows> blocks;
-  std::vector<const ExtentRows*> rows;
+  std::vector<RowsView> rows;
   if (engine_.shape().find(PartKind::kExtent) != nullptr) {
     blocks.push_back(engine_.save_rows(kSlot, 0, 8).value());
     blocks.push_back(engine_.save_rows(kSlot, 8, 19).value());
-    rows = {&blocks[0], &blocks[1]};
+    rows = {blocks[0], blocks[1]};
   }
   const Tokens tokens = letters("the quick brown fox");
-  const SavedState* state = snapshot.ok() ? &*snapshot : nullptr;
+  std::optional<SavedStateView> state;
+  if (snapshot.ok()) state = *snapshot;
   ASSERT_TRUE(engine_.restore(kOther, {tokens, rows, state}).ok());
   EXPECT_EQ(continue_greedily(engine_, kSlot), continue_greedily(engine_, kOther));
   if (rows.empty()) return;

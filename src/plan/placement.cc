@@ -66,8 +66,8 @@ std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
 std::vector<Checkpoint> place_checkpoints(const PlacementInput& input) {
   std::vector<Checkpoint> placed;
   for (const Checkpoint& candidate : all_candidates(input)) {
-    const bool near = !placed.empty() &&
-                      candidate.position - placed.back().position < input.spacing_min;
+    const bool near =
+        !placed.empty() && candidate.position - placed.back().position < input.spacing_min;
     if (near && !always_kept(candidate.kind)) continue;
     if (near && !always_kept(placed.back().kind)) placed.pop_back();
     placed.push_back(candidate);

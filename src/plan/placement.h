@@ -29,12 +29,12 @@
 namespace holdfast {
 
 enum class CheckpointKind {
-  kStep,        // inside a long message
+  kStep,  // inside a long message
   kMessageEnd,
-  kTip,         // the last token computed
-  kJunction,    // where a prompt left a path that was known
-  kPromptEnd,   // before the generation header
-  kSystemEnd,   // after the system and tools block
+  kTip,        // the last token computed
+  kJunction,   // where a prompt left a path that was known
+  kPromptEnd,  // before the generation header
+  kSystemEnd,  // after the system and tools block
 };
 [[nodiscard]] const char* checkpoint_kind_name(CheckpointKind kind);
 [[nodiscard]] bool always_kept(CheckpointKind kind);
@@ -46,11 +46,11 @@ struct Checkpoint {
 };
 
 struct PlacementInput {
-  std::span<const TokenPos> cuts;     // the prompt's grid, ascending
+  std::span<const TokenPos> cuts;  // the prompt's grid, ascending
   std::span<const MessageSpan> spans;
-  TokenPos from = 0;                  // what lies before is not computed anew
-  std::optional<TokenPos> junction;   // rounded down to the grid
-  TokenPos spacing_min = 0;           // 0: take every cut
+  TokenPos from = 0;                 // what lies before is not computed anew
+  std::optional<TokenPos> junction;  // rounded down to the grid
+  TokenPos spacing_min = 0;          // 0: take every cut
 };
 
 [[nodiscard]] std::vector<Checkpoint> place_checkpoints(const PlacementInput& input);

@@ -27,8 +27,8 @@ const std::vector<MessageSpan> kSpans = {{Role::kSystem, 0, 100},
 
 TEST(Placement, WithRoomEveryCutIsTaken) {
   const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans});
-  EXPECT_EQ(kinds(placed), (std::vector{kSystemEnd, kMessageEnd, kMessageEnd, kStep, kStep,
-                                        kPromptEnd}));
+  EXPECT_EQ(kinds(placed),
+            (std::vector{kSystemEnd, kMessageEnd, kMessageEnd, kStep, kStep, kPromptEnd}));
 }
 
 TEST(Placement, WhenMemoryIsScarceNeighboursKeepTheirDistance) {
@@ -42,10 +42,10 @@ TEST(Placement, WhatIsNotComputedAnewGetsNone) {
 }
 
 TEST(Placement, AJunctionIsRoundedDownToTheGrid) {
-  const auto placed = place_checkpoints(
-      {.cuts = kCuts, .spans = kSpans, .junction = 500, .spacing_min = 1000});
-  EXPECT_EQ(placed, (std::vector<Checkpoint>{
-                        {100, kSystemEnd}, {406, kJunction}, {750, kPromptEnd}}));
+  const auto placed =
+      place_checkpoints({.cuts = kCuts, .spans = kSpans, .junction = 500, .spacing_min = 1000});
+  EXPECT_EQ(placed,
+            (std::vector<Checkpoint>{{100, kSystemEnd}, {406, kJunction}, {750, kPromptEnd}}));
 }
 
 TEST(Placement, SpacingFollowsFromTheWeightOfACheckpoint) {

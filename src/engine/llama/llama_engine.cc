@@ -250,7 +250,7 @@ Result<SavedState> LlamaEngine::save(SlotId slot, SaveScope scope) const {
   return saved;
 }
 
-Result<void> LlamaEngine::load(SlotId slot, const SavedState& saved) {
+Result<void> LlamaEngine::load(SlotId slot, const SavedStateView& saved) {
   const bool keeps_extents = saved.scope == SaveScope::kSnapshot;
   const auto refuse = [&](std::string why) -> Result<void> {
     clear(slot);  // X6
@@ -343,16 +343,16 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
   if (!known) return refuse(known.error().message);
   const LlamaRowMap* map = *known;
   TokenPos covered = 0;
-  for (const ExtentRows* rows : point.rows) {
-    if (rows->begin != covered) return refuse("it has a gap.");
-    const auto count = static_cast<std::size_t>(rows->end - rows->begin);
-    if (rows->bytes.size() != map->row_bytes() * count) return refuse("it is not of this engine.");
-    if (hash_bytes(rows->bytes) != rows->checksum) return refuse("its bytes are damaged.");
-    covered = rows->end;
+  for (const RowsView& rows : point.rows) {
+    if (rows.begin != covered) return refuse("it has a gap.");
+    const auto count = static_cast<std::size_t>(rows.block_end - rows.block_begin);
+    if (rows.bytes.size() != map->row_bytes() * count) return refuse("it is not of this engine.");
+    if (hash_bytes(rows.bytes) != rows.checksum) return refuse("its bytes are damaged.");
+    covered = rows.end;
   }
   if (shape_.find(PartKind::kExtent) != nullptr && covered < length) return refuse("it has a gap.");
   if (has_uncuttable_part()) {
-    if (point.snapshot == nullptr || point.snapshot->length != length ||
+    if (!point.snapshot || point.snapshot->length != length ||
         point.snapshot->scope != SaveScope::kSnapshot) {
       return refuse("its snapshot is missing or of another length.");
     }

@@ -69,7 +69,7 @@ class LlamaEngine final : public Engine {
   void clear(SlotId slot) override;
 
   [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedState& state) override;
+  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override;
 
   [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                              TokenPos end) const override;

@@ -211,10 +211,12 @@ std::vector<ExtentRows> save_blocks(const Engine& engine, SlotId slot, TokenPos 
   return blocks;
 }
 
-std::vector<const ExtentRows*> pointers_to(const std::vector<ExtentRows>& blocks) {
-  std::vector<const ExtentRows*> pointers;
-  for (const ExtentRows& rows : blocks) pointers.push_back(&rows);
-  return pointers;
+std::vector<RowsView> views_of(const std::vector<ExtentRows>& blocks) {
+  return {blocks.begin(), blocks.end()};
+}
+
+std::optional<SavedStateView> view_if(bool wanted, const SavedState& state) {
+  return wanted ? std::optional<SavedStateView>(state) : std::nullopt;
 }
 
 TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
@@ -224,11 +226,11 @@ TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
   if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
   prefill(engine_, kSlot, other_tail_);  // rows beyond the point that is restored
   const auto blocks = save_blocks(engine_, kSlot, 48);
-  const auto rows = pointers_to(blocks);
+  const auto rows = views_of(blocks);
   engine_.clear(kSlot);
   prefill(engine_, kOther, tail_);  // what was there must not matter
 
-  const RestorePoint point{head_, rows, needs_snapshot ? &snapshot : nullptr};
+  const RestorePoint point{head_, rows, view_if(needs_snapshot, snapshot)};
   const auto restored = engine_.restore(kOther, point);
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(engine_.length(kOther), length_of(head_));
@@ -244,28 +246,29 @@ TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
   SavedState snapshot;
   if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
   auto blocks = save_blocks(engine_, kSlot, 32);
-  const auto refused = [&](const std::vector<const ExtentRows*>& rows, const SavedState* state) {
+  const auto refused = [&](const std::vector<RowsView>& rows,
+                           const std::optional<SavedStateView>& state) {
     return !engine_.restore(kOther, {head_, rows, state}).ok() && engine_.length(kOther) == 0;
   };
-  const SavedState* good = needs_snapshot ? &snapshot : nullptr;
+  const auto good = view_if(needs_snapshot, snapshot);
   if (!blocks.empty()) {
-    auto gap = pointers_to(blocks);
+    auto gap = views_of(blocks);
     gap.erase(gap.begin() + 1);
     EXPECT_TRUE(refused(gap, good));
-    auto short_of_the_end = pointers_to(blocks);
+    auto short_of_the_end = views_of(blocks);
     short_of_the_end.pop_back();
     EXPECT_TRUE(refused(short_of_the_end, good));
     blocks[0].checksum ^= 1;
-    EXPECT_TRUE(refused(pointers_to(blocks), good)) << "damaged";
+    EXPECT_TRUE(refused(views_of(blocks), good)) << "damaged";
     blocks[0].checksum ^= 1;
   }
   if (needs_snapshot) {
-    EXPECT_TRUE(refused(pointers_to(blocks), nullptr)) << "without a snapshot";
+    EXPECT_TRUE(refused(views_of(blocks), std::nullopt)) << "without a snapshot";
     SavedState shifted = snapshot;
     shifted.length -= 1;
-    EXPECT_TRUE(refused(pointers_to(blocks), &shifted)) << "a snapshot of another place";
+    EXPECT_TRUE(refused(views_of(blocks), shifted)) << "a snapshot of another place";
   }
-  ASSERT_TRUE(engine_.restore(kOther, {head_, pointers_to(blocks), good}).ok());
+  ASSERT_TRUE(engine_.restore(kOther, {head_, views_of(blocks), good}).ok());
   expect_sound(engine_);
 }
 
@@ -392,7 +395,7 @@ TEST(LlamaRows, HoldWithEveryKindOfCache) {
       prefill(engine, kSlot, head);
       const SavedState snapshot = engine.save(kSlot, SaveScope::kSnapshot).value();
       const auto blocks = save_blocks(engine, kSlot, 64);
-      ASSERT_TRUE(engine.restore(kOther, {head, pointers_to(blocks), &snapshot}).ok());
+      ASSERT_TRUE(engine.restore(kOther, {head, views_of(blocks), snapshot}).ok());
       const Tokens tail = random_tokens(kChunk, 2);
       prefill(engine, kOther, tail);
       const auto warm = decode_greedily(engine, kOther, 30);
@@ -408,7 +411,7 @@ TEST(LlamaRows, AttentionComesBackAtAnyToken) {
   prefill(engine, kSlot, tokens);
   const auto blocks = save_blocks(engine, kSlot, 64);
   const Tokens part(tokens.begin(), tokens.begin() + 100);
-  ASSERT_TRUE(engine.restore(kOther, {part, pointers_to(blocks), nullptr}).ok());
+  ASSERT_TRUE(engine.restore(kOther, {part, views_of(blocks), std::nullopt}).ok());
   EXPECT_EQ(engine.length(kOther), 100);
   prefill(engine, kOther, Tokens{7});
   const auto warm = decode_greedily(engine, kOther, 5);
@@ -428,7 +431,7 @@ TEST(LlamaRows, ComeBackInAnEngineThatNeverSavedAny) {
     snapshot = before.engine->save(kSlot, SaveScope::kSnapshot).value();
   }
   const auto after = load_tiny("jamba");
-  ASSERT_TRUE(after.engine->restore(kOther, {head, pointers_to(blocks), &snapshot}).ok());
+  ASSERT_TRUE(after.engine->restore(kOther, {head, views_of(blocks), snapshot}).ok());
   prefill(*after.engine, kOther, Tokens{3});
   const auto warm = decode_greedily(*after.engine, kOther, 5);
   EXPECT_EQ(warm.size(), 5U * 264U);

@@ -68,9 +68,7 @@ class LlamaRowMap::Gatherer final : public llama_io_read_i {
  public:
   Gatherer(const LlamaRowMap& map, const RestorePoint& point)
       : map_(map), point_(point), meta_(map.extent_meta(point.tokens)) {
-    if (point.snapshot != nullptr) {
-      rest_ = std::span(point.snapshot->bytes).subspan(kBlobHead);
-    }
+    if (point.snapshot) rest_ = point.snapshot->bytes.subspan(kBlobHead);
   }
 
   void read(void* into, std::size_t size) override {
@@ -114,12 +112,14 @@ class LlamaRowMap::Gatherer final : public llama_io_read_i {
   // cell bytes of the tensors before it.
   void gather(ggml_tensor* tensor, std::size_t offset, std::size_t cell_bytes) const {
     const auto length = static_cast<TokenPos>(point_.tokens.size());
-    for (const ExtentRows* rows : point_.rows) {
-      const TokenPos used = std::min(rows->end, length) - rows->begin;
+    for (const RowsView& rows : point_.rows) {
+      const TokenPos used = std::min(rows.end, length) - rows.begin;
       if (used <= 0) break;
-      const auto block_rows = static_cast<std::size_t>(rows->end - rows->begin);
-      ggml_backend_tensor_set(tensor, rows->bytes.data() + bytes_before_ * block_rows,
-                              offset + static_cast<std::size_t>(rows->begin) * cell_bytes,
+      const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
+      const auto skipped = static_cast<std::size_t>(rows.begin - rows.block_begin);
+      ggml_backend_tensor_set(tensor,
+                              rows.bytes.data() + bytes_before_ * block_rows + skipped * cell_bytes,
+                              offset + static_cast<std::size_t>(rows.begin) * cell_bytes,
                               static_cast<std::size_t>(used) * cell_bytes);
     }
   }

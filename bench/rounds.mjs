@@ -1,0 +1,106 @@
+// Rounds: every contestant in turn, again and again, only one of them busy.
+//
+//   round 0   A B C      the order is turned round each time, so that
+//   round 1   C B A      a drift of the machine favours nobody
+//   round 2   A B C      (a round before these is not counted: it warms up)
+//
+// Each measurement also notes how much processor time went elsewhere: to the
+// servers that should idle, and to processes that are no part of the bench.
+import os from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { cpuSeconds, machineBusySeconds } from './proc.mjs';
+import { pairedRatio, summary } from './stats.mjs';
+
+const settle_step_ms = 60;
+const settle_limit_ms = 5000;
+
+function usage(servers) {
+  return {
+    at_s: performance.now() / 1000,
+    machine: machineBusySeconds(),
+    client: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+    servers: servers.map((server) => cpuSeconds(server.pid)),
+  };
+}
+
+// Waits until no server computes any more (a cancelled request ends at its next step).
+export async function settle(servers) {
+  const deadline_ms = performance.now() + settle_limit_ms;
+  let before = usage(servers).servers;
+  while (performance.now() < deadline_ms) {
+    await sleep(settle_step_ms);
+    const now = usage(servers).servers;
+    if (now.every((seconds, i) => seconds - before[i] < 0.011)) return;
+    before = now;
+  }
+}
+
+// Shares of the whole machine's processors between two readings.
+function disturbance(before, after, busyIndex) {
+  const capacity_s = (after.at_s - before.at_s) * os.cpus().length;
+  const used = after.servers.map((seconds, i) => seconds - before.servers[i]);
+  const busy = used[busyIndex];
+  const idle = used.reduce((total, seconds) => total + seconds, 0) - busy;
+  const client = after.client - before.client;
+  const foreign = after.machine - before.machine - busy - idle - client;
+  return { idle_servers: idle / capacity_s, foreign: Math.max(0, foreign / capacity_s),
+    client: client / capacity_s };
+}
+
+// What interleave() collects for one set-up: numbers by contestant and metric.
+export class Samples {
+  #names;
+  #rows = new Map(); // name -> [{metric: number}]
+  disturbances = [];
+
+  constructor(names) {
+    this.#names = names;
+    for (const name of names) this.#rows.set(name, []);
+  }
+
+  add(name, metrics) {
+    this.#rows.get(name).push(metrics);
+  }
+
+  values(name, metric) {
+    return this.#rows.get(name).map((metrics) => metrics[metric]);
+  }
+
+  summary(name, metric) {
+    return summary(this.values(name, metric));
+  }
+
+  // The first contestant against `name`.
+  ratio(name, metric) {
+    return pairedRatio(this.values(this.#names[0], metric), this.values(name, metric));
+  }
+
+  get names() {
+    return this.#names;
+  }
+
+  toJSON() {
+    return { rounds: Object.fromEntries(this.#rows), disturbances: this.disturbances };
+  }
+}
+
+// `makeInput(round)` is called once a round, so that all contestants get the same
+// work; `measure(server, input)` returns {metric: number}.
+export async function interleave(servers, rounds, makeInput, measure) {
+  const samples = new Samples(servers.map((server) => server.name));
+  for (let round = -1; round < rounds; ++round) {
+    const input = await makeInput(round);
+    const order = round % 2 === 0 ? servers : [...servers].reverse();
+    for (const server of order) {
+      await settle(servers);
+      const before = usage(servers);
+      const metrics = await measure(server, input);
+      const after = usage(servers);
+      if (round < 0) continue;
+      samples.add(server.name, metrics);
+      samples.disturbances.push(disturbance(before, after, servers.indexOf(server)));
+    }
+  }
+  return samples;
+}

@@ -1,0 +1,31 @@
+// Numbers about numbers. Every list is an array of finite numbers.
+
+export function percentile(list, p) {
+  if (list.length === 0) return NaN;
+  const sorted = [...list].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * p;
+  const low = Math.floor(at);
+  const high = Math.ceil(at);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
+}
+
+export const median = (list) => percentile(list, 0.5);
+
+// Median absolute deviation: half of all rounds lie within this distance of the median.
+export function mad(list) {
+  const middle = median(list);
+  return median(list.map((value) => Math.abs(value - middle)));
+}
+
+export const sum = (list) => list.reduce((total, value) => total + value, 0);
+export const mean = (list) => sum(list) / list.length;
+
+export function summary(list) {
+  return { median: median(list), mad: mad(list), min: Math.min(...list), max: Math.max(...list),
+    rounds: list.length };
+}
+
+// Round by round, so that a slow minute of the machine touches both sides of a ratio.
+export function pairedRatio(ours, theirs) {
+  return summary(ours.map((value, round) => value / theirs[round]));
+}
