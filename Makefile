@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 export LLAMA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench format lint asan tsan clean setup peer
+.PHONY: help run test build bench format lint asan tsan clean
 
 help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"

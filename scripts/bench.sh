@@ -35,11 +35,11 @@ forms=
 if [[ -n ${ENGINES:-} ]]; then
   prebuilt=$(LLAMA_DIR='' scripts/engine.sh prebuilt)
   build_on "$prebuilt" build/bench-prebuilt
-  no_openmp=$(GGML_OPENMP=OFF scripts/engine.sh source)
-  build_on "$no_openmp" build/bench-no-openmp
+  openmp=$(GGML_OPENMP=ON scripts/engine.sh source)
+  build_on "$openmp" build/bench-openmp
   forms='{"name":"prebuilt","program":"build/bench-prebuilt/holdfast"},
          {"name":"source","program":"build/bench/holdfast"},
-         {"name":"source, no OpenMP","program":"build/bench-no-openmp/holdfast"}'
+         {"name":"source, OpenMP","program":"build/bench-openmp/holdfast"}'
 fi
 
 exec node bench/run.mjs "{\"holdfast\":\"build/bench/holdfast\",\"engine\":\"$engine\",\"engines\":[$forms]}"

@@ -5,7 +5,9 @@
 #   scripts/engine.sh source                 built here for this machine's CPU
 #   LLAMA_DIR=DIR scripts/engine.sh source   built from the user's own checkout
 #
-# GGML_* variables of the environment become CMake flags of a source build.
+# GGML_* variables of the environment become CMake flags of a source build. OpenMP
+# is off unless GGML_OPENMP=ON: ggml's own threads are as fast on an idle machine
+# and far faster on a shared one (bench/DEAD_ENDS.md).
 # What is made once is kept in a cache folder, keyed by all that shaped it.
 set -euo pipefail
 
@@ -143,10 +145,21 @@ platform() {
   esac
 }
 
-mkdir -p "$cache"
-exec 9>"$cache/lock"
-flock 9   # two makes at once build it once
+# Two makes at once fetch and build a thing once; different things do not wait
+# for one another.
+locked() {
+  local lock=$cache/$1.lock
+  shift
+  (flock 9; "$@") 9>"$lock"
+}
+once_prebuilt() { [[ -f $prefix/KIND ]] || make_prebuilt "$prefix" "$name"; }
+once_source() {
+  [[ -f $prefix/KIND && ( -z ${ENGINE_WITH_PEER:-} || -x $prefix/bin/llama-server ) ]] ||
+    make_source "$prefix" "$cache/llama.cpp-$version" "$targets"
+}
 
+mkdir -p "$cache"
+export GGML_OPENMP=${GGML_OPENMP:-OFF}
 mapfile -t cmake_flags < <(env | sed -n -E 's/^(GGML_[A-Z0-9_]+=.*)/-D\1/p' | sort)
 targets="llama llama-common"
 [[ -n ${ENGINE_WITH_PEER:-} ]] && targets+=" llama-server llama-bench llama-quantize"
@@ -155,7 +168,7 @@ if [[ -n ${LLAMA_DIR:-} ]]; then
   check_user_tree "$LLAMA_DIR"
   kind=own
   prefix=$cache/engine-own-$(echo "$LLAMA_DIR" | sha256sum | cut -c 1-8)-$(source_key)
-  make_source "$prefix" "$LLAMA_DIR" "$targets"   # ninja decides what is out of date
+  locked "$(basename "$prefix")" make_source "$prefix" "$LLAMA_DIR" "$targets"  # ninja knows what is old
   echo "$prefix"
   exit
 fi
@@ -167,14 +180,14 @@ case $kind in
     [[ -n ${integrity[@node-llama-cpp/$name]:-} ]] || fail "there is no prebuilt $kind engine for this platform; use ENGINE=source."
     prefix=$cache/engine-$version-$name-$package_version
     if [[ ! -f $prefix/KIND ]]; then
-      fetch_source
-      make_prebuilt "$prefix" "$name"
+      locked source fetch_source
+      locked "$(basename "$prefix")" once_prebuilt
     fi ;;
   source)
     prefix=$cache/engine-$version-source-$(source_key)
     if [[ ! -f $prefix/KIND || ( -n ${ENGINE_WITH_PEER:-} && ! -x $prefix/bin/llama-server ) ]]; then
-      fetch_source
-      make_source "$prefix" "$cache/llama.cpp-$version" "$targets"
+      locked source fetch_source
+      locked "$(basename "$prefix")" once_source
     fi ;;
   *) fail "ENGINE=$kind is unknown; it is one of prebuilt, source, cuda, vulkan." ;;
 esac

@@ -42,9 +42,9 @@ bool ApiKeys::admit(const HttpRequest& request) const {
   return matches > 0;
 }
 
-std::string ApiKeys::client_of(const HttpRequest& request) {
+std::string ApiKeys::client_of(const HttpRequest& request) const {
   const std::string_view key = key_of(request);
-  if (key.empty()) return request.peer.substr(0, request.peer.rfind(':'));
+  if (!required() || key.empty()) return request.peer.substr(0, request.peer.rfind(':'));
   const Digest digest = digest_of(key);
   return {digest.begin(), digest.begin() + 8};
 }

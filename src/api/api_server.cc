@@ -168,7 +168,7 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
     CompletionContext context{backend, http_->executor(), worker_.get_executor(),
-                              ApiKeys::client_of(request)};
+                              keys_.client_of(request)};
     co_await (*completion)(std::move(context), request, responder);
     co_return;
   }

@@ -25,9 +25,16 @@ std::vector<ReplyDelta> ChoiceReader::on_text(const TextDelta& delta) {
   return {passed_on};
 }
 
+void ChoiceReader::keep_text(const TextDelta& delta) {
+  note_logprobs(delta.tokens);
+  (parser_ != nullptr ? kept_ : plain_.content) += delta.text;
+}
+
 std::vector<ReplyDelta> ChoiceReader::on_finished(const Finished& finished) {
   finished_ = finished;
-  return parser_ != nullptr ? parser_->finish() : std::vector<ReplyDelta>{};
+  if (parser_ == nullptr) return {};
+  if (!kept_.empty()) (void)parser_->feed(kept_);
+  return parser_->finish();
 }
 
 const Reply& ChoiceReader::reply() const { return parser_ != nullptr ? parser_->reply() : plain_; }

@@ -19,6 +19,8 @@ class ChoiceReader {
 
   // What a streaming client should see next.
   [[nodiscard]] std::vector<ReplyDelta> on_text(const TextDelta& delta);
+  // For a client that waits for the whole: the text is read once, at the end.
+  void keep_text(const TextDelta& delta);
   [[nodiscard]] std::vector<ReplyDelta> on_finished(const Finished& finished);
 
   [[nodiscard]] const Reply& reply() const;
@@ -33,6 +35,7 @@ class ChoiceReader {
 
   const TextModel& text_;
   std::unique_ptr<ReplyParser> parser_;
+  std::string kept_;
   Reply plain_;
   bool wants_logprobs_;
   std::vector<TokenLogprobs> logprobs_;

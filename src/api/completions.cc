@@ -105,7 +105,7 @@ asio::awaitable<void> answer_whole(const ReplyShape& shape, Generations& generat
     }
     for (const auto& letter : letters) {
       ChoiceReader& reader = readers[letter.choice];
-      if (const auto* text = std::get_if<TextDelta>(&letter.event)) (void)reader.on_text(*text);
+      if (const auto* text = std::get_if<TextDelta>(&letter.event)) reader.keep_text(*text);
       if (const auto* end = std::get_if<Finished>(&letter.event)) (void)reader.on_finished(*end);
     }
   }

@@ -30,9 +30,16 @@ SamplingParams params_for_choice(const SamplingParams& params, int choice) {
   return own;
 }
 
+// Each choice has a sampler of its own, made before the queue is asked.
+constexpr std::size_t kChoicesMax = 64;
+
 Result<void> add_choices(const Backend& backend, const CompletionOptions& options,
                          const GenerateRequest& model_request, const std::string& echo,
                          Prepared& prepared) {
+  if (prepared.choices.size() + static_cast<std::size_t>(options.n) > kChoicesMax) {
+    return invalid_argument("n", "One request may ask for at most " + std::to_string(kChoicesMax) +
+                                     " answers, all prompts together.");
+  }
   for (int i = 0; i < options.n; ++i) {
     PreparedChoice choice;
     choice.request = make_request(options, model_request.prompt);

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <iterator>
 #include <utility>
 
 namespace holdfast {
@@ -29,10 +30,23 @@ std::shared_ptr<EventSink> Mailbox::sink_for(std::size_t choice) {
 void Mailbox::put(Letter letter) {
   {
     const std::lock_guard lock(mutex_);
-    letters_.push_back(std::move(letter));
+    if (!join_to_last(letter)) letters_.push_back(std::move(letter));
     if (std::exchange(rung_, true)) return;  // the taker has been called already
   }
   asio::post(executor_, [self = shared_from_this()] { self->bell_.cancel(); });
+}
+
+// More text of the same choice, while the taker is busy: one letter serves.
+bool Mailbox::join_to_last(Letter& letter) {
+  if (letters_.empty() || letters_.back().choice != letter.choice) return false;
+  auto* last = std::get_if<TextDelta>(&letters_.back().event);
+  auto* more = std::get_if<TextDelta>(&letter.event);
+  if (last == nullptr || more == nullptr) return false;
+  last->text += more->text;
+  last->timings = more->timings;
+  last->tokens.insert(last->tokens.end(), std::make_move_iterator(more->tokens.begin()),
+                      std::make_move_iterator(more->tokens.end()));
+  return true;
 }
 
 std::vector<Mailbox::Letter> Mailbox::empty_out() {

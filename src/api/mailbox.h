@@ -38,6 +38,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
  private:
   class Sink;
   void put(Letter letter);
+  [[nodiscard]] bool join_to_last(Letter& letter) REQUIRES_LOCK(mutex_);
   [[nodiscard]] std::vector<Letter> empty_out();
 
   boost::asio::any_io_executor executor_;

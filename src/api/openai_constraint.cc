@@ -11,12 +11,28 @@ namespace {
 constexpr std::size_t kGrammarBytesMax = 128 * 1024;
 constexpr int kGrammarDepthMax = 256;
 
+// The end of what `open` begins at `at`: a literal, a class or a comment. Inside,
+// parentheses are text.
+std::size_t skip_text(std::string_view grammar, std::size_t at) {
+  const char open = grammar[at];
+  const char close = open == '[' ? ']' : open == '#' ? '\n' : open;
+  for (++at; at < grammar.size() && grammar[at] != close; ++at) {
+    if (grammar[at] == '\\' && open != '#') ++at;
+  }
+  return at;
+}
+
 int deepest_group(std::string_view grammar) {
   int depth = 0;
   int deepest = 0;
-  for (const char c : grammar) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    deepest = std::max(deepest, depth);
+  for (std::size_t at = 0; at < grammar.size(); ++at) {
+    const char c = grammar[at];
+    if (c == '"' || c == '[' || c == '#') {
+      at = skip_text(grammar, at);
+    } else {
+      depth += c == '(' ? 1 : c == ')' && depth > 0 ? -1 : 0;
+      deepest = std::max(deepest, depth);
+    }
   }
   return deepest;
 }

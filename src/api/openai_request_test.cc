@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+
+#include "api/json_fields.h"
 
 namespace holdfast {
 namespace {
@@ -617,6 +620,24 @@ TEST(DecodeText, RefusesBadPrompts) {
       {R"({"prompt":"a","temperature":-1})", "temperature", "between"},
   };
   for (const Refusal& c : cases) expect_refused(c, text(c.body));
+}
+
+// The engine's grammar parser recurses for each open group and has no limit.
+TEST(ChatRequest, DeepGrammarsAreRefusedHoweverTheyAreDressed) {
+  const auto refused = [](const std::string& grammar) {
+    const Json body = {{"messages", {{{"role", "user"}, {"content", "x"}}}}, {"grammar", grammar}};
+    const auto request = decode_chat_request(json_text(body), ChatDefaults{});
+    return !request.ok() && request.error().param == "grammar";
+  };
+  const std::string open(50'000, '(');
+  EXPECT_TRUE(refused("root ::= " + open));
+  EXPECT_TRUE(refused("root ::= \"" + std::string(50'000, ')') + "\" " + open)) << "literal";
+  EXPECT_TRUE(refused("root ::= # " + std::string(50'000, ')') + "\n" + open)) << "comment";
+  EXPECT_TRUE(refused("root ::= [" + std::string(50'000, ')') + "] " + open)) << "class";
+  std::string woven;
+  for (int i = 0; i < 20'000; ++i) woven += "(\")\"";
+  EXPECT_TRUE(refused("root ::= " + woven));
+  EXPECT_FALSE(refused("root ::= (\"a\" | \"(((\")"));
 }
 
 }  // namespace

@@ -188,8 +188,8 @@ class Server {
       if (!stopping_) {
         Log::error(loaded.error().message);
         failed_ = true;
+        kill(getpid(), SIGUSR1);
       }
-      kill(getpid(), SIGUSR1);
       return;
     }
     bar.finish();
@@ -206,6 +206,7 @@ class Server {
     scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_, &log_);
     scheduler_->start();
     running_ = &*scheduler_;
+    if (cut_) scheduler_->request_stop(StopMode::kCut);
     api_->backend().set(make_backend());
     announce(seconds);
   }

@@ -9,8 +9,9 @@
 //   E1  length(slot) is the number of tokens in the slot's live state, and the
 //       library agrees with it
 //   E2  0 <= length(slot) <= context_tokens()
-//   E3  after an operation that returned an Error the slots it named are empty;
-//       a refused operation (CutAnswer::kRefused) has changed nothing
+//   E3  after prefill, decode, load or restore returned an Error the slots they
+//       named are empty; a refused cut, and every const operation, has changed
+//       nothing (not verified by check(): it needs a before and an after)
 //
 // One owning thread. TextModel (text.h) is the part that any thread may use.
 #pragma once

@@ -117,7 +117,7 @@ void Scheduler::run() {
     if (turn()) continue;
     std::unique_lock lock(mutex_);
     if (stop_ && arrivals_.empty()) return;
-    // Queued requests wait for a slot at most until their own deadline.
+    // While a request waits a slot is busy, so the loop turns and sees its deadline.
     const auto has_news = [&] { return !arrivals_.empty() || !cancels_.empty() || stop_; };
     news_.wait(lock, has_news);
   }
@@ -134,15 +134,22 @@ bool Scheduler::turn() {
 }
 
 void Scheduler::take_arrivals() {
-  const std::lock_guard lock(mutex_);
-  for (auto& job : arrivals_) queue_.push_back(std::move(job));
-  arrivals_.clear();
-  cancelled_.insert(cancels_.begin(), cancels_.end());
-  cancels_.clear();
-  if (stop_ != StopMode::kCut) return;
+  bool cut = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& job : arrivals_) queue_.push_back(std::move(job));
+    arrivals_.clear();
+    cancelled_.insert(cancels_.begin(), cancels_.end());
+    cancels_.clear();
+    cut = stop_ == StopMode::kCut;
+    if (cut) waiting_ = 0;
+  }
+  if (cut) end_everything();
+}
+
+void Scheduler::end_everything() {
   for (const auto& job : queue_) fail_job(*job, stopping_error());
   queue_.clear();
-  waiting_ = 0;
   for (Slot& slot : slots_) {
     if (!slot.idle()) fail(slot, stopping_error());
   }
@@ -154,10 +161,10 @@ void Scheduler::end_cancelled_and_late() {
     if (cancelled_.contains(job.request.id)) return cancelled_error();
     const auto limit = job.request.timeout;
     if (limit.count() > 0 && now - job.submitted > limit) {
-      return Error{ErrorCode::kTimeout,
-                   "The request took longer than " + std::to_string(limit.count() / 1000) +
-                       " s, the server's --timeout.",
-                   ""};
+      return Error{
+          ErrorCode::kTimeout,
+          "The request took longer than its limit of " + std::to_string(limit.count()) + " ms.",
+          ""};
     }
     return std::nullopt;
   };
@@ -219,16 +226,22 @@ bool Scheduler::slot_is_free_for(const Job& job) const {
   });
 }
 
-// The idle slot that saves the most; among equals the one unused for longest.
+TokenPos Scheduler::tokens_kept_on(const Slot& slot, const Job& job) const {
+  if (!job.request.reuse) return 0;
+  return find_continuation(engine_, slot, job.request.prompt, job.cuts, options_.deterministic)
+      .keep;
+}
+
+// The idle slot that saves the most; among equals the one unused for longest. A
+// slot that would lose more than it keeps belongs to another conversation that
+// begins alike, and counts as one that saves nothing.
 Slot* Scheduler::choose_slot(const Job& job) {
   Slot* best = nullptr;
   TokenPos best_keep = -1;
   for (Slot& slot : slots_) {
     if (!slot.idle() || (job.request.slot && *job.request.slot != slot.id)) continue;
-    const TokenPos keep = job.request.reuse ? find_continuation(engine_, slot, job.request.prompt,
-                                                                job.cuts, options_.deterministic)
-                                                  .keep
-                                            : 0;
+    const TokenPos kept = tokens_kept_on(slot, job);
+    const TokenPos keep = 2 * kept >= length_of(slot.tokens) ? kept : 0;
     const bool better = keep > best_keep || (keep == best_keep && slot.last_used < best->last_used);
     if (best == nullptr || better) {
       best = &slot;
@@ -241,10 +254,7 @@ Slot* Scheduler::choose_slot(const Job& job) {
 void Scheduler::start_job(Slot& slot, std::unique_ptr<Job> job) {
   job->started = clock_.now();
   job->timings.queued_ms = ms_between(job->submitted, job->started);
-  const TokenPos keep = job->request.reuse ? find_continuation(engine_, slot, job->request.prompt,
-                                                               job->cuts, options_.deterministic)
-                                                 .keep
-                                           : 0;
+  const TokenPos keep = tokens_kept_on(slot, *job);
   // A refusal is an answer: the prompt is then computed from its beginning.
   if (engine_.cut(slot.id, keep) == CutAnswer::kRefused) engine_.clear(slot.id);
   slot.tokens.resize(static_cast<std::size_t>(engine_.length(slot.id)));
@@ -388,7 +398,7 @@ void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
 
 void Scheduler::send_text(Slot& slot, std::string text) {
   Job& job = *slot.job;
-  if (text.empty()) return;
+  if (text.empty() && job.reports.empty()) return;
   job.request.sink->on_event(
       TextDelta{std::move(text), std::exchange(job.reports, {}), job.timings});
 }

@@ -6,11 +6,12 @@
 // Each turn of the loop runs at most one prefill chunk and one decode step, so
 // a long prompt never delays another request's next token by more than a chunk.
 //
-// Invariants, verified by check() between turns:
+// Invariants, verified by check(), which tests call between turns:
 //   S1  a request is in exactly one place: the queue, or one slot
 //   S2  a slot's token list has as many tokens as the engine says it holds
 //   S3  the queue holds at most `queue_max` requests
-//   S4  an idle slot has no request, a busy one has
+//   S4  a slot with a request has something to do for it: tokens to read, or one
+//       to decode
 //
 // submit(), cancel() and status() may be called from any thread.
 #pragma once
@@ -116,10 +117,12 @@ class Scheduler {
  private:
   void run();
   void take_arrivals();
+  void end_everything();
   void end_cancelled_and_late();
   void admit_waiting();
   [[nodiscard]] bool slot_is_free_for(const Job& job) const;
   [[nodiscard]] Slot* choose_slot(const Job& job);
+  [[nodiscard]] TokenPos tokens_kept_on(const Slot& slot, const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
   void start_job(Slot& slot, std::unique_ptr<Job> job);
   [[nodiscard]] Slot* choose_prefill();

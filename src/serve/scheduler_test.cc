@@ -213,6 +213,24 @@ TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
   EXPECT_GT(recorder->finished_->timings.cached_tokens, 0);
 }
 
+// On attention-only models every conversation with the same system prompt matches
+// every slot; taking such a slot would throw the other conversation away.
+TEST(Scheduler, ConversationsThatBeginAlikeKeepTheirOwnSlots) {
+  Bench bench({.kind = FakeKind::kAttention, .slots = 2});
+  std::string a = kSystem + "<s>user: the first conversation, with some length to it</s><s>";
+  std::string b = kSystem + "<s>user: the second one, which is another matter entirely</s><s>";
+  for (int turn = 0; turn < 3; ++turn) {
+    for (std::string* history : {&a, &b}) {
+      const auto recorder = bench.submit(*history);
+      bench.turn_until_ended(*recorder);
+      if (turn > 0) {
+        EXPECT_GT(recorder->finished_->timings.cached_tokens, 100) << "turn " << turn;
+      }
+      *history += recorder->text_ + "</s><s>user: and then?</s><s>";
+    }
+  }
+}
+
 TEST(Scheduler, StopStringsMaySpanTokens) {
   Bench bench;
   const std::string whole = cold_answer({}, "<s>tell</s>", 12);

@@ -118,16 +118,38 @@ std::vector<ReplyDelta> LlamaReplyParser::feed(std::string_view text) {
 }
 
 std::vector<ReplyDelta> LlamaReplyParser::finish() {
-  for (const bool partial : {false, true}) {
-    try {
-      return advance_to(common_chat_parse(text_, partial, params_), true);
-    } catch (const std::exception&) {
-      continue;
-    }
+  try {
+    return advance_to(common_chat_parse(text_, false, params_), true);
+  } catch (const std::exception&) {
+    return finish_broken();
   }
-  common_chat_msg plain;
-  plain.content = text_;
-  return advance_to(plain, true);
+}
+
+// The text does not follow its format. What can be read of it is reported as
+// such, and the rest as content: it was written, so the client gets to see it.
+std::vector<ReplyDelta> LlamaReplyParser::finish_broken() {
+  std::vector<ReplyDelta> deltas;
+  try {
+    deltas = advance_to(common_chat_parse(text_, true, params_), true);
+  } catch (const std::exception&) {
+    deltas.clear();
+  }
+  if (!sent_.tool_calls.empty()) return deltas;
+  const std::string_view rest = unread_rest();
+  if (rest.empty()) return deltas;
+  sent_.content += rest;
+  deltas.push_back({.reasoning = {}, .content = std::string(rest), .tool_index = {}, .tool = {}});
+  return deltas;
+}
+
+// What follows, in the text, on the reasoning and content reported so far.
+std::string_view LlamaReplyParser::unread_rest() const {
+  std::string_view rest = text_;
+  for (const std::string* part : {&sent_.reasoning, &sent_.content}) {
+    const std::size_t at = part->empty() ? std::string_view::npos : rest.find(*part);
+    if (at != std::string_view::npos) rest.remove_prefix(at + part->size());
+  }
+  return rest;
 }
 
 std::vector<ReplyDelta> LlamaReplyParser::advance_to(const common_chat_msg& message, bool final) {

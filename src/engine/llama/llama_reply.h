@@ -48,6 +48,8 @@ class LlamaReplyParser final : public ReplyParser {
   [[nodiscard]] const Reply& reply() const override { return sent_; }
 
  private:
+  [[nodiscard]] std::vector<ReplyDelta> finish_broken();
+  [[nodiscard]] std::string_view unread_rest() const;
   [[nodiscard]] std::vector<ReplyDelta> advance_to(const common_chat_msg& message, bool final);
   void advance_tool_calls(const common_chat_msg& message, bool final,
                           std::vector<ReplyDelta>& deltas);

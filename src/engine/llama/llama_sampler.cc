@@ -13,10 +13,13 @@ namespace holdfast {
 
 namespace {
 
-// Penalties look at most this far back when a request says "all of it" (-1).
+// Penalties look at most this far back: the library allocates the window as asked,
+// several times over.
 constexpr int kPenaltyWindowMax = 16384;
 
-int penalty_window(int requested) { return requested < 0 ? kPenaltyWindowMax : requested; }
+int penalty_window(int requested) {
+  return requested < 0 ? kPenaltyWindowMax : std::min(requested, kPenaltyWindowMax);
+}
 
 void copy_numbers(const SamplingParams& from, common_params_sampling& to) {
   to.seed = from.seed.value_or(LLAMA_DEFAULT_SEED);

@@ -167,6 +167,7 @@ TEST_F(PocketText, TextThatBreaksTheFormatIsNotLost) {
   const Reply whole =
       parse_in_pieces(text(), *chat, "before <tool_call> {\"name\": \"get_wea", 4, streamed);
   EXPECT_NE(whole.content.find("before"), std::string::npos);
+  EXPECT_NE(whole.content.find("get_wea"), std::string::npos) << "got: " << whole.content;
   EXPECT_EQ(streamed.content, whole.content);
 }
 
