@@ -1,0 +1,111 @@
+#include "tree/block_row.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace holdfast::tree {
+
+namespace {
+
+// The first use that ends after `position`.
+auto first_after(auto& uses, TokenPos position) {
+  return std::ranges::upper_bound(uses, position, {},
+                                  [](const BlockRow::Use& use) { return use.range.end; });
+}
+
+}  // namespace
+
+TokenPos BlockRow::covered_to(TokenPos begin, TokenPos limit) const {
+  TokenPos reached = begin;
+  for (auto it = first_after(uses_, begin); it != uses_.end(); ++it) {
+    if (it->range.begin > reached || reached >= limit) break;
+    reached = it->range.end;
+  }
+  return std::min(reached, limit);
+}
+
+TokenPos BlockRow::token_count() const {
+  TokenPos sum = 0;
+  for (const Use& use : uses_) sum += use.range.length();
+  return sum;
+}
+
+void BlockRow::fill(TokenRange range, const ExtentBlockPtr& block, ByteLedger& ledger, Hold hold) {
+  CHECK(intersection(range, block->range()) == range);
+  auto index = static_cast<std::size_t>(first_after(uses_, range.begin) - uses_.begin());
+  for (TokenPos at = range.begin; at < range.end; ++index) {
+    const TokenPos next = index < uses_.size() ? uses_[index].range.begin : range.end;
+    if (next > at) {
+      Charge* charge = ledger.add_user(block.get(), block->size(), ByteKind::kBlocks, hold);
+      const TokenRange gap{at, std::min(next, range.end)};
+      uses_.insert(uses_.begin() + static_cast<std::ptrdiff_t>(index), Use{block, charge, gap});
+    }
+    at = uses_[index].range.end;
+  }
+  // The gaps that were filled lie in one block's range: join what now touches.
+  while (index > 0 && uses_[index - 1].range.end > range.begin) {
+    if (index < uses_.size()) join_at(index, ledger, hold);
+    --index;
+  }
+  if (index < uses_.size()) join_at(index, ledger, hold);
+}
+
+BlockRow BlockRow::take_head(TokenPos position, ByteLedger& ledger, Hold hold) {
+  BlockRow head;
+  const auto cut = first_after(uses_, position);
+  head.uses_.assign(std::make_move_iterator(uses_.begin()), std::make_move_iterator(cut));
+  uses_.erase(uses_.begin(), cut);
+  if (!uses_.empty() && uses_.front().range.begin < position) {
+    Use above = uses_.front();
+    above.range.end = position;
+    uses_.front().range.begin = position;
+    ledger.add_user(*above.charge, hold);
+    head.uses_.push_back(std::move(above));
+  }
+  return head;
+}
+
+void BlockRow::append(BlockRow tail, ByteLedger& ledger, Hold hold) {
+  if (tail.empty()) return;
+  const std::size_t seam = uses_.size();
+  CHECK(empty() || uses_.back().range.end <= tail.uses_.front().range.begin);
+  uses_.insert(uses_.end(), std::make_move_iterator(tail.uses_.begin()),
+               std::make_move_iterator(tail.uses_.end()));
+  join_at(seam, ledger, hold);
+}
+
+void BlockRow::drop_from(TokenPos position, ByteLedger& ledger) {
+  while (!uses_.empty() && uses_.back().range.begin >= position) {
+    ledger.remove_user(*uses_.back().charge, Hold::kEvictable);
+    uses_.pop_back();
+  }
+  if (!uses_.empty()) uses_.back().range.end = std::min(uses_.back().range.end, position);
+}
+
+void BlockRow::pin(ByteLedger& ledger) const {
+  for (const Use& use : uses_) ledger.pin_user(*use.charge);
+}
+
+void BlockRow::unpin(ByteLedger& ledger) const {
+  for (const Use& use : uses_) ledger.unpin_user(*use.charge);
+}
+
+void BlockRow::tally_from(TokenPos position, Tally& tally) const {
+  for (auto it = uses_.rbegin(); it != uses_.rend() && it->range.begin >= position; ++it) {
+    tally.add(it->charge);
+  }
+}
+
+void BlockRow::join_at(std::size_t index, ByteLedger& ledger, Hold hold) {
+  if (index == 0) return;
+  Use& left = uses_[index - 1];
+  const Use& right = uses_[index];
+  if (left.block != right.block || left.range.end != right.range.begin) return;
+  left.range.end = right.range.end;
+  ledger.remove_user(*right.charge, hold);
+  uses_.erase(uses_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+}  // namespace holdfast::tree

@@ -1,0 +1,54 @@
+// Match: what the tree knows of a prompt, as one pass over its tokens finds it.
+//
+//   prompt      [ s s s s s s | u u u u u | a a a a a x y z )
+//   tree             stop^         stop^           ^matched
+//   rows        ==========================----                - = missing
+//                                     covered^
+//
+// *matched* tokens agree with the tree (its ghost included); *restorable*
+// tokens end at a place where every needed part of a state is present.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "state/tokens.h"
+#include "tree/types.h"
+
+namespace holdfast {
+
+// A node on the matched path.
+struct Stop {
+  NodeId node;
+  TokenPos position = 0;
+  bool has_snapshot = false;
+  bool restorable = false;  // a state can be restored at exactly this position
+};
+
+struct Match {
+  SpaceKey space;
+  TokenPos length = 0;  // of the prompt
+  TokenPos matched = 0;
+  // Tokens [0, covered) have their rows; equal to `matched` where none are needed.
+  TokenPos covered = 0;
+  // The known path goes on, but differently: `matched` is a junction.
+  bool leaves_known_path = false;
+  // Any covered position is restorable (no part of the state is a snapshot).
+  bool cuts_anywhere = false;
+  // The node whose edge holds the last matched token; none when matched is 0.
+  NodeId node;
+  // Every node whose edge was matched whole, ascending.
+  std::vector<Stop> stops;
+
+  // The deepest restorable position that is not beyond `limit`; 0 if none. A
+  // prompt's last token is always computed, so its owner asks for length - 1.
+  [[nodiscard]] TokenPos restorable(TokenPos limit) const {
+    if (cuts_anywhere) return std::min(covered, limit);
+    for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
+      if (stop->restorable && stop->position <= limit) return stop->position;
+    }
+    return 0;
+  }
+};
+
+}  // namespace holdfast

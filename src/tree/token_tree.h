@@ -1,0 +1,186 @@
+// TokenTree maps token sequences to the states saved along them. It knows
+// everything and decides nothing: what to restore, keep or drop is the plan's.
+//
+//   root(space) --[s s s s s s s s]-- A(8) --[u u u u]-- B(12) --[a a a]-- C(15)
+//                  [block )[block )  *snapshot          *snapshot  ghost
+//                                     \----[v v]-- D(10)
+//                                                  *snapshot
+//
+// An edge owns its tokens and refers to the blocks that hold their rows. The
+// node at the end of an edge may own a snapshot, valid at exactly that place.
+// A new prompt that leaves an edge midway splits it. Nothing is moved, copied or
+// dropped by that: the block across the cut is referred to from both halves.
+//
+//   before   --[s s s s s s s s]-- N *snapshot     block [0,4)  block [4,8)
+//   after    --[s s s s s s]-- U --[s s]-- N *snapshot
+//                [0,4) [4,6)        [6,8)          block [4,8) has two users,
+//                                                  and is charged once
+//
+// When bytes go, tokens stay. Edges at and below which nothing is held are the
+// *ghost*: 4 bytes a token, under a limit of its own. It sees where a prompt
+// leaves a path that was known once, and its notes say why bytes are missing.
+//
+// Invariants, verified by check():
+//   T1   siblings differ in their first token
+//   T2   every node but a root holds at least one token, and begins where its
+//        parent ends; a root has children
+//   T3   pinned + evictable = resident = the distinct objects in use, per kind;
+//        an object is pinned iff one of its users is
+//   T4   a node's pins are its own and those of its children: the ancestors of
+//        a pinned node are pinned
+//   T5   the uses of an edge ascend, do not overlap, lie within the edge and
+//        within their block; neighbouring uses of one block are one use
+//   T6   a snapshot lies at exactly the position where it was taken
+//   T7   a node is reachable iff no token on the way to it lacks its row (always,
+//        where a state has no rows)
+//   T8   subtree sums (holders, snapshots) are those of the node and its children
+//   T9   the ghost is every token at and below which there is neither byte nor
+//        pin: it has edges of its own, its size is their tokens, and its index
+//        lists exactly their leaves
+//   T10  the two eviction lists hold exactly the nodes with rows and those with a
+//        snapshot, oldest use first
+//   T11  a parent was used no earlier than its children, and stands behind them
+//        in the list of rows
+//   T12  an unpinned node with one child is a place (it has a snapshot, a note of
+//        one, or a mark), or it is where a ghost begins
+//   T13  a note of an eviction stands only while what it notes is missing
+//
+// Costs: n tokens, d nodes on the path, r blocks of an edge.
+//   match O(n + d) and memory O(d); commit O(n + d + new r) plus the edges split;
+//   pin O(d + r of the path); facts O(r of the edge), with a short walk upwards;
+//   evict O(d + r); stepping through eviction candidates O(1). A gap that opens
+//   or closes above k nodes costs O(k), because it changes what they can do.
+//
+// One owning thread. No I/O, no clock, no randomness.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "state/snapshot.h"
+#include "tree/match.h"
+#include "tree/node_facts.h"
+#include "tree/pin.h"
+#include "tree/types.h"
+
+namespace holdfast {
+
+namespace tree {
+class TreeCore;
+struct Node;
+}  // namespace tree
+
+struct PlacedHints {
+  TokenPos position = 0;
+  Hints hints;
+};
+
+// What a request has computed. All that is committed under one space may stand
+// in for each other: states of the same tokens that differ in their last bits
+// (decoded ones, or chunked off the grid) belong in spaces apart, or stay out.
+struct Commit {
+  SpaceKey space;
+  // The whole sequence from its start, and what of its state is now to be held.
+  TokenSpan tokens;
+  std::span<const ExtentBlockPtr> blocks;  // ascending
+  std::span<const SnapshotPtr> snapshots;  // each at its own position
+  std::span<const PlacedHints> marks;
+  Tick now = 0;
+};
+
+struct Committed {
+  NodeId node;              // its edge holds the last token
+  NodeId junction;          // made by this commit: a known path parted here
+  TokenPos new_tokens = 0;  // that the tree did not know
+  ByteCount new_bytes = 0;  // charged; what was already there is not
+};
+
+class TokenTree {
+ public:
+  explicit TokenTree(StateNeeds needs);
+  // REQUIRES: no Pin is left.
+  ~TokenTree();
+  TokenTree(const TokenTree&) = delete;
+  TokenTree& operator=(const TokenTree&) = delete;
+
+  // -- look (token_tree.cc) ----------------------------------------------------
+  // The longest known prefix of `tokens`. Changes nothing, not even ages.
+  [[nodiscard]] Match match(SpaceKey space, TokenSpan tokens) const;
+  // False once the node has been trimmed, or joined to its child.
+  [[nodiscard]] bool alive(NodeId node) const;
+  // REQUIRES: alive(node), here and below.
+  [[nodiscard]] NodeFacts facts(NodeId node) const;
+  [[nodiscard]] SnapshotPtr snapshot(NodeId node) const;  // null: none
+  // The rows present of tokens [0, position), ascending; and the gaps between.
+  // REQUIRES: position is not beyond the node.
+  [[nodiscard]] std::vector<BlockUse> rows(NodeId node, TokenPos position) const;
+  [[nodiscard]] std::vector<TokenRange> gaps(NodeId node, TokenPos position) const;
+  // All tokens from the root to the node.
+  [[nodiscard]] Tokens tokens(NodeId node) const;
+  // Up to `limit` tokens that the most recently used known path has after
+  // `position` of the node's edge: the other side of a difference.
+  [[nodiscard]] Tokens continuation(NodeId node, TokenPos position, TokenPos limit) const;
+
+  // -- commit (token_tree_commit.cc) -------------------------------------------
+  // Adds what is not there yet. Places of snapshots and marks become nodes. Rows
+  // and snapshots that are already present stay, and newcomers for their places
+  // are dropped; so committing twice is the same as once. Whoever adds rows asks
+  // gaps() first, and copies no more than those.
+  // REQUIRES: blocks, snapshots and marks lie within the tokens.
+  Committed commit(const Commit& commit);
+  // Attaches at the snapshot's position, which is on the node's edge. Returns the
+  // node there. What is already there stays.
+  NodeId attach(NodeId node, SnapshotPtr snapshot, Tick now);
+  void mark(NodeId node, Hints hints);
+  // `node` may be gone afterwards.
+  void unmark(NodeId node, Hints hints);
+  // A request's path came through here.
+  void touch(NodeId node, Tick now);
+  // A state was restored at this node (or inside its edge).
+  void record_hit(NodeId node, Tick now);
+
+  // -- keep --------------------------------------------------------------------
+  // Keeps all rows and snapshots from the root to the node. No node: an empty Pin.
+  [[nodiscard]] Pin pin(NodeId node);
+  [[nodiscard]] Pin pin(const Match& match) { return pin(match.node); }
+
+  // -- evict (token_tree_evict.cc) ---------------------------------------------
+  // Candidates, oldest use first; pinned nodes are passed over. Take the next one
+  // before evicting at this one: evicting never makes another candidate vanish.
+  [[nodiscard]] NodeId oldest(Held held) const;
+  [[nodiscard]] NodeId newer(Held held, NodeId than) const;
+  // Bytes freed, or nothing where the node is gone, pinned or has nothing of that
+  // kind. With a reason a note stays. A node of which nothing is remembered may
+  // be joined to its child, and be gone afterwards.
+  std::optional<ByteCount> evict_snapshot(NodeId node, EvictionNote note);
+  // The rows of the node's edge from `from` on; 0 means all of them.
+  std::optional<ByteCount> evict_rows(NodeId node, TokenPos from, EvictionNote note);
+  // Forgets the oldest leaves of the ghost until it has at most `tokens_max`
+  // tokens. Returns how many tokens were forgotten.
+  std::uint64_t trim_ghost(std::uint64_t tokens_max);
+
+  // -- count, all O(1) ---------------------------------------------------------
+  [[nodiscard]] const ByteTotals& bytes(ByteKind kind) const;
+  [[nodiscard]] ByteTotals bytes() const;
+  [[nodiscard]] std::uint64_t token_count() const;
+  [[nodiscard]] std::uint64_t ghost_tokens() const;
+  [[nodiscard]] std::size_t node_count() const;  // roots included
+  [[nodiscard]] std::size_t pin_count() const;
+  [[nodiscard]] const StateNeeds& needs() const;
+
+  // Violations of T1..T13, each beginning with its number. O(size); for tests.
+  [[nodiscard]] std::vector<std::string> check() const;
+
+ private:
+  friend class Pin;
+  friend struct TokenTreePeer;  // tests that break an invariant on purpose
+
+  void unpin(NodeId node);
+
+  std::unique_ptr<tree::TreeCore> core_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,172 @@
+// How what a request computed joins the tree, and how its use is noted.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/check.h"
+#include "tree/token_tree.h"
+#include "tree/tree_core.h"
+#include "tree/walk.h"
+
+namespace holdfast {
+
+using tree::Node;
+using tree::TreeCore;
+
+namespace {
+
+void verify(const Commit& commit) {
+  const TokenPos length = length_of(commit.tokens);
+  CHECK(length > 0);
+  TokenPos reached = 0;
+  for (const ExtentBlockPtr& block : commit.blocks) {
+    CHECK(block->part() == kPrimaryPart);
+    CHECK(reached <= block->range().begin && block->range().end <= length);
+    reached = block->range().end;
+  }
+  for (const SnapshotPtr& snapshot : commit.snapshots) {
+    CHECK(snapshot->part() == kPrimaryPart && snapshot->position() <= length);
+  }
+  for (const PlacedHints& mark : commit.marks) {
+    CHECK(0 < mark.position && mark.position <= length);
+  }
+}
+
+// Something that a commit puts at one position.
+struct Addition {
+  TokenPos position = 0;
+  SnapshotPtr snapshot;  // or
+  Hints marks;
+};
+
+// Deepest first.
+std::vector<Addition> additions_of(const Commit& commit) {
+  std::vector<Addition> all;
+  for (const SnapshotPtr& snapshot : commit.snapshots) {
+    all.push_back({snapshot->position(), snapshot, {}});
+  }
+  for (const PlacedHints& mark : commit.marks) {
+    if (!mark.hints.none()) all.push_back({mark.position, nullptr, mark.hints});
+  }
+  std::ranges::stable_sort(all, std::greater{}, &Addition::position);
+  return all;
+}
+
+// The node on the path to `node` whose edge holds the token before `position`.
+Node& node_of(Node& node, TokenPos position) {
+  Node* at = &node;
+  while (position <= at->begin()) at = at->parent;
+  CHECK(!at->is_root() && position <= at->end);
+  return *at;
+}
+
+// The node at exactly that position, made by a split if need be.
+Node& node_at(TreeCore& core, Node& node, TokenPos position) {
+  Node& at = node_of(node, position);
+  return position == at.end ? at : core.split(at, position);
+}
+
+// Brings the whole sequence into the tree; returns the node of its last token.
+// New tokens become one edge between each two additions, so that none of them
+// needs a split.
+Node& lay_path(TreeCore& core, const Commit& commit, std::span<const Addition> additions,
+               Committed& outcome) {
+  Node* root = &core.make_root(commit.space);
+  const auto place = tree::walk(root, commit.tokens, [](const Node&) {});
+  const TokenPos length = length_of(commit.tokens);
+  outcome.new_tokens = length - place.position;
+  if (outcome.new_tokens == 0) return *place.node;
+
+  Node* at = place.at_end() ? place.node : &core.split(*place.node, place.position);
+  if (!at->is_root() && at->children.size() == 1) outcome.junction = at->id;
+  const auto grow_to = [&](TokenPos end) {
+    if (end > at->end) at = &core.grow(*at, commit.tokens.subspan(at->end, end - at->end));
+  };
+  for (auto next = additions.rbegin(); next != additions.rend(); ++next) grow_to(next->position);
+  grow_to(length);
+  return *at;
+}
+
+void mark_node(Node& node, Hints hints) {
+  CHECK((hints & kDerivedHints).none());
+  node.marks = node.marks | hints;
+}
+
+Node& attach_at(TreeCore& core, Node& path, SnapshotPtr snapshot, Tick now) {
+  Node& node = node_at(core, path, snapshot->position());
+  if (!node.state.snapshot) core.attach(node, std::move(snapshot), now);
+  return node;
+}
+
+// One walk upwards along the path, whatever the number of additions.
+void add_all(TreeCore& core, Node& last, std::span<const Addition> additions, Tick now) {
+  Node* at = &last;
+  for (const Addition& addition : additions) {
+    at = &node_at(core, *at, addition.position);
+    mark_node(*at, addition.marks);
+    if (addition.snapshot) attach_at(core, *at, addition.snapshot, now);
+  }
+}
+
+// Blocks and edges both ascend: each pair that meets is met once.
+void fill_rows(TreeCore& core, Node& last, std::span<const ExtentBlockPtr> blocks) {
+  if (blocks.empty()) return;
+  const TokenPos first = blocks.front()->range().begin;
+  std::vector<Node*> path;
+  for (Node* at = &last; !at->is_root() && at->end > first; at = at->parent) path.push_back(at);
+  auto block = blocks.begin();
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
+    while (block != blocks.end() && (*block)->range().end <= (*node)->begin()) ++block;
+    for (auto it = block; it != blocks.end() && (*it)->range().begin < (*node)->end; ++it) {
+      core.fill(**node, *it);
+    }
+    core.settle(**node);
+  }
+}
+
+}  // namespace
+
+Committed TokenTree::commit(const Commit& commit) {
+  verify(commit);
+  const Tick now = core_->advance(commit.now);
+  const ByteCount before = bytes().resident;
+  Committed outcome;
+  const auto additions = additions_of(commit);
+  Node& last = lay_path(*core_, commit, additions, outcome);
+  add_all(*core_, last, additions, now);
+  fill_rows(*core_, last, commit.blocks);
+
+  Node& node = node_of(core_->tidy(last), length_of(commit.tokens));
+  core_->touch_path(node, now);
+  outcome.node = node.id;
+  outcome.new_bytes = bytes().resident - before;
+  return outcome;
+}
+
+NodeId TokenTree::attach(NodeId node, SnapshotPtr snapshot, Tick now) {
+  Node& path = core_->at(node);
+  CHECK(snapshot->part() == kPrimaryPart);
+  CHECK(path.begin() < snapshot->position() && snapshot->position() <= path.end);
+  return core_->tidy(attach_at(*core_, path, std::move(snapshot), core_->advance(now))).id;
+}
+
+void TokenTree::mark(NodeId node, Hints hints) { mark_node(core_->at(node), hints); }
+
+void TokenTree::unmark(NodeId id, Hints hints) {
+  Node& node = core_->at(id);
+  node.marks = node.marks.without(hints);
+  core_->tidy(node);
+}
+
+void TokenTree::touch(NodeId node, Tick now) {
+  core_->touch_path(core_->at(node), core_->advance(now));
+}
+
+void TokenTree::record_hit(NodeId id, Tick now) {
+  Node& node = core_->at(id);
+  ++node.hits;
+  core_->touch_snapshot(node, core_->advance(now));
+  core_->touch_path(node, core_->advance(now));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,73 @@
+// What eviction and receipts ask about one node.
+#include "tree/token_tree.h"
+#include "tree/tree_core.h"
+
+namespace holdfast {
+
+using tree::Node;
+using tree::Tally;
+
+namespace {
+
+// The deepest restorable place above the node's edge.
+TokenPos restorable_above(const Node& node, const StateNeeds& needs) {
+  const Node* at = node.parent;
+  if (needs.snapshot) {
+    while (!at->is_root() && !(at->has_snapshot && at->reachable)) at = at->parent;
+    return at->end;
+  }
+  if (at->reachable) return at->end;
+  while (!at->parent->reachable) at = at->parent;
+  return at->covered_to;
+}
+
+Hints hints_of(const Node& node, const StateNeeds& needs) {
+  const std::uint32_t deeper =
+      needs.snapshot ? node.snapshots - node.counted_snapshot : node.holders - node.counted_holder;
+  Hints hints = node.marks;
+  if (node.children.size() > 1) hints = hints | Hint::kJunction;
+  if (deeper == 0) return hints | Hint::kTip;
+  return hints.has(Hint::kJunction) ? hints : hints | Hint::kInterior;
+}
+
+ByteCount snapshot_bytes(const Node& node) {
+  Tally tally;
+  for (tree::Charge* charge : node.state.snapshot.charges) tally.add(charge);
+  return tally.freed();
+}
+
+ByteCount block_bytes(const Node& node) {
+  Tally tally;
+  node.state.row.tally_from(node.begin(), tally);
+  return tally.freed();
+}
+
+}  // namespace
+
+NodeFacts TokenTree::facts(NodeId id) const {
+  const Node& node = core_->at(id);
+  const StateNeeds& needs = core_->needs();
+  if (node.is_root()) return {.node = id, .space = node.space, .children = node.children.size()};
+  return {.node = id,
+          .parent = node.parent->is_root() ? NodeId{} : node.parent->id,
+          .space = node.space,
+          .range = node.range(),
+          .children = node.children.size(),
+          .hints = hints_of(node, needs),
+          .pinned = node.pins > 0,
+          .ghost = node.is_ghost(),
+          .restorable = node.reachable && (node.has_snapshot || !needs.snapshot),
+          .last_use = node.last_use,
+          .hits = node.hits,
+          .has_snapshot = node.has_snapshot,
+          .snapshot_last_use = node.state.snapshot.last_use,
+          .snapshot_bytes = snapshot_bytes(node),
+          .snapshots_below = node.snapshots - node.counted_snapshot,
+          .row_tokens = node.state.row.token_count(),
+          .block_bytes = block_bytes(node),
+          .recompute = node.end - restorable_above(node, needs),
+          .snapshot_note = node.state.snapshot_note,
+          .row_note = node.state.row_note};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,238 @@
+#include "tree/token_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "tree/tree_fixture.h"
+
+namespace holdfast {
+namespace {
+
+using namespace tree_testing;
+
+class TokenTreeT1 : public TokenTreeFixture {};
+class TokenTreeT2 : public TokenTreeFixture {};
+class TokenTreeT3 : public TokenTreeFixture {};
+class TokenTreeT4 : public TokenTreeFixture {};
+class TokenTreeT5 : public TokenTreeFixture {};
+class TokenTreeT6 : public TokenTreeFixture {};
+
+TEST(TokenTreeNeeds, FollowFromThePartsOfTheState) {
+  const auto needs = [](std::vector<Part> parts) {
+    const StateNeeds all = StateNeeds::of({.parts = std::move(parts)});
+    return std::pair(all.blocks, all.snapshot);
+  };
+  const Part extent{.kind = PartKind::kExtent};
+  const Part window{.kind = PartKind::kWindow};
+  const Part recurrent{.kind = PartKind::kSnapshot};
+  EXPECT_EQ(needs({extent}), std::pair(true, false));
+  EXPECT_EQ(needs({extent, window}), std::pair(true, true));
+  EXPECT_EQ(needs({extent, recurrent}), std::pair(true, true));
+  EXPECT_EQ(needs({recurrent}), std::pair(false, true));
+  EXPECT_STREQ(evict_reason_name(EvictReason::kBudget), "budget");
+}
+
+TEST_F(TokenTreeT1, SiblingsDifferInTheirFirstToken) {
+  TokenTree tree(kAttention);
+  commit(tree, "system user one");
+  const Committed second = commit(tree, "system user two");
+  EXPECT_EQ(tree.facts(second.junction).range, (TokenRange{0, 12}));
+  commit(tree, "system admin");
+  EXPECT_EQ(facts(tree, "system user ").children, 2U);
+  EXPECT_EQ(facts(tree, "system ").children, 2U);
+  EXPECT_EQ(tree.match(kSpace, letters("system adverb")).matched, 9);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT1, ManyChildrenAreFoundAndForgottenOneByOne) {
+  TokenTree tree(kRecurrent);
+  constexpr Token kChildren = 500;
+  for (Token i = 0; i < kChildren; ++i) {
+    const Tokens tokens{7, (i * 37) % kChildren, i};
+    tree.commit({.space = kSpace, .tokens = tokens, .now = ++now_});
+  }
+  for (Token i = 0; i < kChildren; ++i) {
+    EXPECT_EQ(tree.match(kSpace, Tokens{7, (i * 37) % kChildren, i}).matched, 3);
+  }
+  expect_sound(tree);
+  for (Token i = 0; i < kChildren; ++i) tree.trim_ghost(tree.ghost_tokens() - 1);
+  EXPECT_EQ(tree.node_count(), 0U);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT2, SpacesShareNothing) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "hello", {.snapshots = {make_snapshot(5)}});
+  EXPECT_EQ(tree.match(SpaceKey{1, 2}, letters("hello")).matched, 0);
+  EXPECT_EQ(tree.match(SpaceKey{2, 1}, letters("hello")).matched, 0);
+  EXPECT_EQ(tree.match(kSpace, letters("hello")).restorable(5), 5);
+}
+
+TEST_F(TokenTreeT2, AnEmptySpaceLeavesNothingBehind) {
+  TokenTree tree(kAttention);
+  commit(tree, "abc");
+  EXPECT_EQ(tree.node_count(), 2U);
+  EXPECT_EQ(tree.trim_ghost(0), 3U);
+  EXPECT_EQ(tree.node_count(), 0U);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT3, ABlockIsChargedOnceHoweverManyEdgesUseIt) {
+  TokenTree tree(kHybrid);
+  const Committed first = commit(tree, "aaaaaaaa", {.blocks = {make_block(0, 8, 80)}});
+  EXPECT_EQ(first.new_bytes, 80U);
+  // Two forks cut the edge in three.
+  commit(tree, "aaaaab");
+  commit(tree, "aab");
+  EXPECT_EQ(tree.bytes().resident, 80U);
+  EXPECT_EQ(facts(tree, "aaaaa").block_bytes, 0U);  // others use it too
+  // It goes with its last user.
+  EXPECT_EQ(tree.evict_rows(at(tree, "aaaaaaaa"), 0, budget()), 0U);
+  EXPECT_EQ(tree.evict_rows(at(tree, "aa"), 0, budget()), 0U);
+  EXPECT_EQ(facts(tree, "aaaaa").block_bytes, 80U);
+  EXPECT_EQ(tree.evict_rows(at(tree, "aaaaa"), 0, budget()), 80U);
+  EXPECT_EQ(tree.bytes().resident, 0U);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT3, SnapshotsShareTheRowsOfTheirWindows) {
+  TokenTree tree(kHybrid);
+  const auto window = make_block(0, 4, 40);
+  commit(tree, "abcdefgh",
+         {.snapshots = {make_snapshot(4, 100, {window}), make_snapshot(6, 100, {window})}});
+  EXPECT_EQ(tree.bytes(ByteKind::kSnapshots).resident, 200U);
+  EXPECT_EQ(tree.bytes(ByteKind::kWindows).resident, 40U);
+  EXPECT_EQ(facts(tree, "abcd").snapshot_bytes, 100U);
+  EXPECT_EQ(tree.evict_snapshot(at(tree, "abcd"), budget()), 100U);
+  EXPECT_EQ(facts(tree, "abcdef").snapshot_bytes, 140U);
+  EXPECT_EQ(tree.evict_snapshot(at(tree, "abcdef"), budget()), 140U);
+  EXPECT_EQ(tree.bytes(), ByteTotals{});
+}
+
+TEST_F(TokenTreeT3, PinnedAndEvictableAddUp) {
+  TokenTree tree(kHybrid);
+  commit(tree, "aaaa", {.blocks = {make_block(0, 4, 40)}, .snapshots = {make_snapshot(4)}});
+  commit(tree, "aabb", {.blocks = {make_block(2, 4, 20)}});
+  const Pin pin = tree.pin(at(tree, "aabb"));
+  EXPECT_EQ(tree.bytes(ByteKind::kBlocks), (ByteTotals{.resident = 60, .pinned = 60}));
+  EXPECT_EQ(tree.bytes(ByteKind::kSnapshots), (ByteTotals{.resident = 100, .pinned = 0}));
+  EXPECT_EQ(tree.bytes().evictable(), 100U);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT4, AncestorsOfAPinnedNodeArePinned) {
+  TokenTree tree(kHybrid);
+  commit(tree, "ab", {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}});
+  commit(tree, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
+  {
+    Pin outer;
+    Pin pin = tree.pin(tree.match(kSpace, letters("abcdx")));
+    outer = std::move(pin);
+    EXPECT_FALSE(pin);  // NOLINT(bugprone-use-after-move): a moved Pin is empty
+    EXPECT_EQ(tree.evict_snapshot(at(tree, "ab"), budget()), std::nullopt);
+    EXPECT_EQ(tree.evict_rows(at(tree, "ab"), 0, budget()), std::nullopt);
+    EXPECT_FALSE(tree.oldest(Held::kSnapshot));
+    expect_sound(tree);
+  }
+  EXPECT_EQ(tree.pin_count(), 0U);
+  EXPECT_EQ(tree.evict_snapshot(at(tree, "ab"), budget()), 100U);
+}
+
+TEST_F(TokenTreeT4, ASplitPinnedEdgeStaysPinnedWhole) {
+  TokenTree tree(kHybrid);
+  commit(tree, "abcdef", {.blocks = {make_block(0, 6)}});
+  const Pin pin = tree.pin(at(tree, "abcdef"));
+  commit(tree, "abcx");
+  EXPECT_TRUE(facts(tree, "abc").pinned);
+  EXPECT_TRUE(facts(tree, "abcdef").pinned);
+  EXPECT_FALSE(facts(tree, "abcx").pinned);
+  EXPECT_EQ(tree.bytes().evictable(), 0U);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT4, APinKeepsTokensFromBeingForgotten) {
+  TokenTree tree(kHybrid);
+  commit(tree, "abc");
+  Pin pin = tree.pin(at(tree, "abc"));
+  EXPECT_EQ(tree.trim_ghost(0), 0U);
+  pin.release();
+  EXPECT_EQ(tree.trim_ghost(0), 3U);
+}
+
+TEST_F(TokenTreeT4, APinOfNothingHoldsNothing) {
+  TokenTree tree(kHybrid);
+  EXPECT_FALSE(tree.pin(tree.match(kSpace, letters("abc"))));
+}
+
+TEST_F(TokenTreeT5, WhatIsThereStaysAndNewcomersFillTheGaps) {
+  TokenTree tree(kAttention);
+  const auto early = make_block(2, 4);
+  commit(tree, "aaaaaa", {.blocks = {early}});
+  const auto late = make_block(0, 6);
+  EXPECT_EQ(commit(tree, "aaaaaa", {.blocks = {late}}).new_bytes, 6U);
+  const auto rows = tree.rows(at(tree, "aaaaaa"), 6);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].block, late);
+  EXPECT_EQ(rows[1].block, early);
+  EXPECT_EQ(rows[1].range, (TokenRange{2, 4}));
+  EXPECT_EQ(rows[2].range, (TokenRange{4, 6}));
+  EXPECT_EQ(commit(tree, "aaaaaa", {.blocks = {make_block(0, 6)}}).new_bytes, 0U);
+  expect_sound(tree);
+}
+
+// A block's rows beyond a fork belong to the other branch: when that branch has
+// been forgotten and the edges are one again, they must not come back.
+TEST_F(TokenTreeT5, RowsOfAForgottenBranchAreNotTakenForOurs) {
+  TokenTree tree(kAttention);
+  const auto theirs = make_block(0, 6);
+  commit(tree, "aaaabb", {.blocks = {theirs}});
+  commit(tree, "aaaacc");
+  tree.evict_rows(at(tree, "aaaabb"), 0, budget());
+  tree.touch(at(tree, "aaaacc"), ++now_);
+  EXPECT_EQ(tree.trim_ghost(2), 2U);
+  commit(tree, "aaaacc", {.blocks = {make_block(5, 6)}});
+  EXPECT_EQ(facts(tree, "aaaacc").range, (TokenRange{0, 6}));
+  EXPECT_EQ(tree.match(kSpace, letters("aaaacc")).covered, 4);
+  EXPECT_EQ(tree.gaps(at(tree, "aaaacc"), 6), (std::vector<TokenRange>{{4, 5}}));
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT6, ASplitMovesNoSnapshot) {
+  TokenTree tree(kRecurrent);
+  const auto held = make_snapshot(6);
+  const NodeId node = commit(tree, "abcdef", {.snapshots = {held}}).node;
+  commit(tree, "abx");
+  EXPECT_EQ(tree.snapshot(node), held);
+  EXPECT_EQ(tree.facts(node).range, (TokenRange{2, 6}));
+  EXPECT_EQ(tree.snapshot(at(tree, "ab")), nullptr);
+}
+
+TEST_F(TokenTreeT6, AttachingInsideAnEdgeMakesANodeThere) {
+  TokenTree tree(kRecurrent);
+  const NodeId node = commit(tree, "abcdef").node;
+  const auto first = make_snapshot(4);
+  const NodeId there = tree.attach(node, first, ++now_);
+  EXPECT_EQ(there, at(tree, "abcd"));
+  EXPECT_EQ(tree.attach(there, make_snapshot(4), ++now_), there);
+  EXPECT_EQ(tree.snapshot(there), first);  // what is there stays
+  EXPECT_TRUE(tree.alive(node));
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT6, CommittingTwiceIsCommittingOnce) {
+  TokenTree tree(kHybrid);
+  const Given given{.blocks = {make_block(0, 64), make_block(64, 100)},
+                    .snapshots = {make_snapshot(70), make_snapshot(100)},
+                    .marks = {{80, Hint::kMessageEnd}}};
+  const std::string path(100, 'x');
+  commit(tree, path, given);
+  const auto nodes = tree.node_count();
+  const Committed again = commit(tree, path, given);
+  EXPECT_EQ(again.new_bytes, 0U);
+  EXPECT_EQ(again.new_tokens, 0);
+  EXPECT_EQ(tree.node_count(), nodes);
+  EXPECT_FALSE(again.junction);
+  expect_sound(tree);
+}
+
+}  // namespace
+}  // namespace holdfast

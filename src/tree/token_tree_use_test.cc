@@ -1,0 +1,281 @@
+// Matching, coverage, the ghost, ages and notes (T7 to T13).
+#include <gtest/gtest.h>
+
+#include "tree/token_tree.h"
+#include "tree/tree_fixture.h"
+
+namespace holdfast {
+namespace {
+
+using namespace tree_testing;
+
+class TokenTreeT7 : public TokenTreeFixture {};
+class TokenTreeT8 : public TokenTreeFixture {};
+class TokenTreeT9 : public TokenTreeFixture {};
+class TokenTreeT10 : public TokenTreeFixture {};
+class TokenTreeT11 : public TokenTreeFixture {};
+class TokenTreeT12 : public TokenTreeFixture {};
+class TokenTreeT13 : public TokenTreeFixture {};
+
+TEST_F(TokenTreeT7, AttentionIsRestorableUpToTheFirstGap) {
+  TokenTree tree(kAttention);
+  commit(tree, "aaaaaaaa", {.blocks = {make_block(0, 3), make_block(4, 8)}});
+  const Match match = tree.match(kSpace, letters("aaaaaaab"));
+  EXPECT_EQ(match.matched, 7);
+  EXPECT_EQ(match.covered, 3);
+  EXPECT_EQ(match.restorable(7), 3);
+  EXPECT_EQ(match.restorable(2), 2);
+  EXPECT_TRUE(match.leaves_known_path);
+}
+
+TEST_F(TokenTreeT7, AHybridNeedsRowsBelowAndASnapshotAtThePlace) {
+  TokenTree tree(kHybrid);
+  commit(tree, "aaaaaa",
+         {.blocks = {make_block(0, 5)},
+          .snapshots = {make_snapshot(2), make_snapshot(4), make_snapshot(6)}});
+  const Match match = tree.match(kSpace, letters("aaaaaa"));
+  EXPECT_EQ(match.restorable(6), 4);
+  EXPECT_EQ(match.restorable(3), 2);
+  EXPECT_EQ(match.restorable(1), 0);
+  ASSERT_EQ(match.stops.size(), 3U);
+  EXPECT_TRUE(match.stops[2].has_snapshot);
+  EXPECT_FALSE(match.stops[2].restorable);
+}
+
+TEST_F(TokenTreeT7, ARecurrentModelNeedsNoRows) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "aaaaaa", {.snapshots = {make_snapshot(4)}});
+  EXPECT_EQ(tree.match(kSpace, letters("aaaaab")).restorable(6), 4);
+  EXPECT_EQ(tree.match(kSpace, letters("aaab")).restorable(4), 0);
+}
+
+TEST_F(TokenTreeT7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
+  TokenTree tree(kHybrid);
+  commit(tree, "ab", {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}});
+  commit(tree, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
+  EXPECT_EQ(facts(tree, "abcd").recompute, 2);
+  tree.evict_rows(at(tree, "ab"), 1, budget());
+  EXPECT_FALSE(facts(tree, "abcd").restorable);
+  EXPECT_EQ(facts(tree, "abcd").recompute, 4);
+  EXPECT_EQ(tree.gaps(at(tree, "abcd"), 4), (std::vector<TokenRange>{{1, 2}}));
+  commit(tree, "ab", {.blocks = {make_block(1, 2)}});
+  EXPECT_TRUE(facts(tree, "abcd").restorable);
+  EXPECT_EQ(facts(tree, "abcd").recompute, 2);
+  expect_sound(tree);
+}
+
+// Issue 3's second failure: whatever one request does, no snapshot is lost.
+TEST_F(TokenTreeT7, AThousandCheckpointsSurviveADivergence) {
+  TokenTree tree(kHybrid);
+  constexpr TokenPos kStep = 256;
+  constexpr TokenPos kLength = 1000 * kStep;
+  Tokens tokens(kLength);
+  for (TokenPos i = 0; i < kLength; ++i) tokens[i] = i % 1009;
+  Given given;
+  for (TokenPos p = 0; p < kLength; p += kBlockTokens) {
+    given.blocks.push_back(make_block(p, p + kBlockTokens));
+  }
+  for (TokenPos p = kStep; p <= kLength; p += kStep) given.snapshots.push_back(make_snapshot(p));
+  tree.commit({kSpace, tokens, given.blocks, given.snapshots, {}, ++now_});
+  Tokens other(tokens.begin(), tokens.begin() + 10 * kStep + 17);
+  other.resize(kLength, -1);
+  tree.commit({.space = kSpace, .tokens = other, .now = ++now_});
+  EXPECT_EQ(tree.match(kSpace, other).restorable(kLength), 10 * kStep);
+  EXPECT_EQ(tree.match(kSpace, tokens).restorable(kLength - 1), kLength - kStep);
+  EXPECT_EQ(tree.bytes(ByteKind::kSnapshots).resident, 1000U * 100);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT8, RowsBeyondTheDeepestSnapshotAreDeadWeight) {
+  TokenTree tree(kHybrid);
+  commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(2)}});
+  EXPECT_TRUE(facts(tree, "abcd").dead_weight(kHybrid));
+  EXPECT_FALSE(facts(tree, "ab").dead_weight(kHybrid));
+  EXPECT_TRUE(facts(tree, "ab").hints.has(Hint::kTip));
+  tree.attach(at(tree, "abcd"), make_snapshot(4), ++now_);
+  EXPECT_FALSE(facts(tree, "abcd").dead_weight(kHybrid));
+  EXPECT_EQ(facts(tree, "ab").snapshots_below, 1U);
+  EXPECT_TRUE(facts(tree, "ab").hints.has(Hint::kInterior));
+}
+
+TEST_F(TokenTreeT8, AForkTurnsAnInteriorNodeIntoAJunction) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "abcd", {.snapshots = {make_snapshot(2), make_snapshot(4)}});
+  EXPECT_EQ(facts(tree, "ab").hints, Hints(Hint::kInterior));
+  const Committed fork = commit(tree, "abx");
+  EXPECT_EQ(fork.junction, at(tree, "ab"));
+  EXPECT_EQ(facts(tree, "ab").hints, Hints(Hint::kJunction));
+}
+
+TEST_F(TokenTreeT9, TokensStayWhenBytesGo) {
+  TokenTree tree(kHybrid);
+  const NodeId node =
+      commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(4)}}).node;
+  EXPECT_EQ(tree.ghost_tokens(), 0U);
+  tree.evict_snapshot(node, {EvictReason::kBudget, 77});
+  tree.evict_rows(node, 0, {EvictReason::kDeadWeight, 78});
+  EXPECT_EQ(tree.ghost_tokens(), 4U);
+  const Match match = tree.match(kSpace, letters("abxy"));
+  EXPECT_EQ(match.matched, 2);
+  EXPECT_TRUE(match.leaves_known_path);
+  EXPECT_EQ(tree.facts(node).snapshot_note, (EvictionNote{EvictReason::kBudget, 77}));
+  EXPECT_EQ(tree.facts(node).row_note, (EvictionNote{EvictReason::kDeadWeight, 78}));
+  EXPECT_EQ(tree.continuation(match.node, match.matched, 10), letters("cd"));
+}
+
+TEST_F(TokenTreeT9, TokensBehindTheLastRowAreGhost) {
+  TokenTree tree(kAttention);
+  const NodeId node = commit(tree, "abcdef", {.blocks = {make_block(0, 6)}}).node;
+  tree.evict_rows(node, 2, budget());
+  EXPECT_EQ(tree.ghost_tokens(), 4U);
+  EXPECT_EQ(facts(tree, "ab").row_tokens, 2);
+  commit(tree, "abcd", {.blocks = {make_block(2, 4)}});
+  EXPECT_EQ(tree.ghost_tokens(), 2U);
+  EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
+  tree.trim_ghost(0);
+  EXPECT_EQ(tree.match(kSpace, letters("abcdef")).matched, 4);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT9, TheKnownContinuationIsTheLatestOne) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "to be or not");
+  commit(tree, "to be is");
+  EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 9), letters("is"));
+  EXPECT_EQ(tree.continuation(at(tree, "to be "), 3, 4), letters("be i"));
+  tree.touch(at(tree, "to be or not"), ++now_);
+  EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 3), letters("or "));
+}
+
+TEST_F(TokenTreeT9, TheOldestLeafIsForgottenFirst) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "abc");
+  commit(tree, "abd");
+  commit(tree, "abe", {.snapshots = {make_snapshot(3)}});
+  tree.touch(at(tree, "abc"), ++now_);
+  EXPECT_EQ(tree.ghost_tokens(), 2U);  // "ab" is needed by what "abe" holds
+  EXPECT_EQ(tree.trim_ghost(1), 1U);
+  EXPECT_FALSE(at(tree, "abd"));
+  EXPECT_TRUE(at(tree, "abc"));
+  EXPECT_EQ(tree.trim_ghost(0), 1U);
+  EXPECT_EQ(facts(tree, "abe").range, (TokenRange{0, 3}));
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT10, CandidatesComeOldestFirst) {
+  TokenTree tree(kHybrid);
+  for (const char* path : {"a", "b", "c"}) {
+    commit(tree, path, {.blocks = {make_block(0, 1)}, .snapshots = {make_snapshot(1)}});
+  }
+  tree.record_hit(at(tree, "a"), ++now_);
+  tree.touch(at(tree, "b"), ++now_);  // passing by renews rows, not the snapshot
+  const NodeId b = tree.oldest(Held::kSnapshot);
+  EXPECT_EQ(b, at(tree, "b"));
+  EXPECT_EQ(tree.newer(Held::kSnapshot, b), at(tree, "c"));
+  EXPECT_EQ(tree.newer(Held::kSnapshot, at(tree, "c")), at(tree, "a"));
+  EXPECT_FALSE(tree.newer(Held::kSnapshot, at(tree, "a")));
+  EXPECT_EQ(tree.oldest(Held::kBlocks), at(tree, "c"));
+  EXPECT_EQ(facts(tree, "a").hits, 1U);
+}
+
+TEST_F(TokenTreeT11, ChildrenAreOlderThanTheirParents) {
+  TokenTree tree(kAttention);
+  commit(tree, "ab", {.blocks = {make_block(0, 2)}, .marks = {{2, Hint::kPromptEnd}}});
+  commit(tree, "abcd", {.blocks = {make_block(2, 4)}});
+  EXPECT_EQ(tree.oldest(Held::kBlocks), at(tree, "abcd"));
+  EXPECT_EQ(tree.newer(Held::kBlocks, at(tree, "abcd")), at(tree, "ab"));
+}
+
+// The joined node is as young as its upper half was, and stands accordingly.
+TEST_F(TokenTreeT10, AJoinedNodeTakesThePlaceOfItsUpperHalf) {
+  TokenTree tree(kAttention);
+  commit(tree, "abcd", {.blocks = {make_block(2, 4)}});
+  commit(tree, "q", {.blocks = {make_block(0, 1)}});
+  commit(tree, "abx");  // renews "ab", which has no rows
+  EXPECT_EQ(tree.oldest(Held::kBlocks), at(tree, "abcd"));
+  tree.trim_ghost(0);
+  EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
+  EXPECT_EQ(tree.oldest(Held::kBlocks), at(tree, "q"));
+  EXPECT_EQ(tree.newer(Held::kBlocks, at(tree, "q")), at(tree, "abcd"));
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT11, TimeDoesNotRunBackwards) {
+  TokenTree tree(kAttention);
+  now_ = 50;
+  commit(tree, "a", {.blocks = {make_block(0, 1)}});
+  now_ = 10;
+  commit(tree, "b", {.blocks = {make_block(0, 1)}});
+  EXPECT_EQ(tree.oldest(Held::kBlocks), at(tree, "a"));
+  EXPECT_EQ(facts(tree, "b").last_use, 51U);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT12, AnExtendedLeafStaysOneEdge) {
+  TokenTree tree(kAttention);
+  std::string path;
+  for (int chunk = 0; chunk < 20; ++chunk) {
+    const auto begin = static_cast<TokenPos>(path.size());
+    path += "chunk of 16 more";
+    commit(tree, path, {.blocks = {make_block(begin, begin + 16)}});
+  }
+  EXPECT_EQ(tree.node_count(), 2U);
+  EXPECT_EQ(facts(tree, path).row_tokens, 320);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT12, APlaceIsKeptWhileItIsMarked) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "abcd", {.marks = {{2, Hint::kSystemEnd}}});
+  const NodeId place = at(tree, "ab");
+  EXPECT_TRUE(tree.facts(place).hints.has(Hint::kSystemEnd));
+  tree.unmark(place, Hint::kSystemEnd);
+  EXPECT_FALSE(tree.alive(place));
+  EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
+}
+
+TEST_F(TokenTreeT12, APinnedNodeIsJoinedOnlyWhenItIsFree) {
+  TokenTree tree(kRecurrent);
+  const NodeId node = commit(tree, "ab").node;
+  Pin pin = tree.pin(node);
+  commit(tree, "abcd");
+  EXPECT_TRUE(tree.alive(node));
+  expect_sound(tree);
+  pin.release();
+  EXPECT_FALSE(tree.alive(node));
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT13, ANoteGoesWhenTheBytesComeBack) {
+  TokenTree tree(kHybrid);
+  const Given given{.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(4)}};
+  const NodeId node = commit(tree, "abcd", given).node;
+  tree.evict_snapshot(node, budget());
+  tree.evict_rows(node, 2, budget());
+  commit(tree, "abcd", given);
+  EXPECT_FALSE(tree.facts(node).snapshot_note);
+  EXPECT_FALSE(tree.facts(node).row_note);
+  expect_sound(tree);
+}
+
+TEST_F(TokenTreeT13, AJoinKeepsTheLaterNote) {
+  TokenTree tree(kAttention);
+  commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .marks = {{2, Hint::kStep}}});
+  tree.evict_rows(at(tree, "abcd"), 0, {EvictReason::kDeadWeight, 20});
+  tree.evict_rows(at(tree, "ab"), 0, {EvictReason::kBudget, 30});
+  tree.unmark(at(tree, "ab"), Hint::kStep);
+  EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
+  EXPECT_EQ(facts(tree, "abcd").row_note, (EvictionNote{EvictReason::kBudget, 30}));
+}
+
+TEST_F(TokenTreeT13, ASplitKeepsTheNoteOnBothSides) {
+  TokenTree tree(kAttention);
+  const NodeId node = commit(tree, "abcd", {.blocks = {make_block(0, 4)}}).node;
+  tree.evict_rows(node, 0, budget());
+  commit(tree, "abx");
+  EXPECT_TRUE(facts(tree, "ab").row_note);
+  EXPECT_TRUE(facts(tree, "abcd").row_note);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,134 @@
+// Each invariant is broken once on purpose, and check() must name it.
+#include "tree/tree_checker.h"
+
+#include <gtest/gtest.h>
+
+#include "tree/token_tree.h"
+#include "tree/tree_fixture.h"
+
+namespace holdfast {
+
+struct TokenTreePeer {
+  static tree::TreeCore& core(TokenTree& tokens) { return *tokens.core_; }
+};
+
+namespace tree {
+struct TreeBreaker {
+  static void lose_ghost_tokens(TreeCore& core) { --core.ghost_tokens_; }
+  static void lose_tokens(TreeCore& core) { --core.token_count_; }
+  static void move_to_newest(TreeCore& core, Node& node) { core.with_rows_.move_to_newest(node); }
+  static void charge(TreeCore& core, const void* object) {
+    core.ledger_.add_user(object, 1, ByteKind::kBlocks, Hold::kEvictable);
+  }
+};
+}  // namespace tree
+
+namespace {
+
+using namespace tree_testing;
+using tree::Node;
+using tree::TreeBreaker;
+using tree::TreeCore;
+
+class TreeChecker : public TokenTreeFixture {
+ protected:
+  // root --[ab]-- snapshot, rows --[cd]-- snapshot, rows
+  //                           \--[x]-- ghost
+  TreeChecker() {
+    commit(tree_, "ab", {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}});
+    commit(tree_, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
+    commit(tree_, "abx");
+    expect_sound(tree_);
+  }
+  TreeCore& core() { return TokenTreePeer::core(tree_); }
+  Node& node(std::string_view path) { return core().at(at(tree_, path)); }
+
+  void expect_named(const std::string& invariant) {
+    const auto violations = tree_.check();
+    EXPECT_FALSE(violations.empty());
+    EXPECT_TRUE(std::ranges::any_of(violations, [&](const std::string& text) {
+      return text.starts_with(invariant + ":");
+    })) << (violations.empty() ? "" : violations.front());
+  }
+
+  TokenTree tree_{kHybrid};
+};
+
+TEST_F(TreeChecker, NamesT1) {
+  node("abx").tokens.front() = 'c';
+  expect_named("T1");
+}
+
+TEST_F(TreeChecker, NamesT2) {
+  node("abcd").tokens.pop_back();
+  expect_named("T2");
+  TreeBreaker::lose_tokens(core());
+  expect_named("T2");
+}
+
+TEST_F(TreeChecker, NamesT3) {
+  TreeBreaker::charge(core(), this);
+  expect_named("T3");
+}
+
+TEST_F(TreeChecker, NamesT3WhenAPinIsNotCharged) {
+  node("abcd").pins = 1;
+  expect_named("T3");
+}
+
+TEST_F(TreeChecker, NamesT4) {
+  node("abcd").pins = 1;
+  expect_named("T4");
+}
+
+TEST_F(TreeChecker, NamesT5) {
+  node("abcd").state.row = node("ab").state.row;
+  expect_named("T5");
+}
+
+TEST_F(TreeChecker, NamesT6) {
+  node("abcd").state.snapshot = node("ab").state.snapshot;
+  expect_named("T6");
+}
+
+TEST_F(TreeChecker, NamesT7) {
+  node("ab").reachable = false;
+  expect_named("T7");
+}
+
+TEST_F(TreeChecker, NamesT8) {
+  ++node("ab").holders;
+  expect_named("T8");
+}
+
+TEST_F(TreeChecker, NamesT9) {
+  TreeBreaker::lose_ghost_tokens(core());
+  expect_named("T9");
+}
+
+TEST_F(TreeChecker, NamesT10) {
+  node("abcd").last_use = 0;
+  node("ab").last_use = 1;
+  TreeBreaker::move_to_newest(core(), node("abcd"));
+  expect_named("T10");
+}
+
+TEST_F(TreeChecker, NamesT11) {
+  TreeBreaker::move_to_newest(core(), node("abcd"));
+  node("abcd").last_use = node("ab").last_use;
+  expect_named("T11");
+}
+
+TEST_F(TreeChecker, NamesT12) {
+  commit(tree_, "abxyz", {.marks = {{3, Hint::kStep}}});
+  node("abx").marks = {};
+  expect_named("T12");
+}
+
+TEST_F(TreeChecker, NamesT13) {
+  node("ab").state.snapshot_note = budget();
+  expect_named("T13");
+}
+
+}  // namespace
+}  // namespace holdfast
