@@ -7,7 +7,7 @@
 // last cut where no turn has ended. Prefill numerics depend on how tokens are
 // chunked, so two runs agree bit for bit only if they cut at the same places.
 //
-// Invariants, verified by check():
+// Invariants; check() verifies G1 and G2, G3 holds by construction:
 //   G1  causal: whether p is a cut depends on tokens [0, p) alone
 //   G2  chunks are never empty and never longer than `step`
 //   G3  what happens to be cached plays no part (there is no such input)
