@@ -95,7 +95,7 @@ void check_chat(const ChatRequest& request) {
 void check_text(const TextRequest& request) {
   check_options(request.options);
   CHECK(!request.prompts.empty() && request.prompts.size() <= 8);
-  for (const Prompt& prompt : request.prompts) {
+  for (const TextPrompt& prompt : request.prompts) {
     const auto* tokens = std::get_if<Tokens>(&prompt);
     if (tokens == nullptr) continue;
     CHECK(!tokens->empty());

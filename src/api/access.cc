@@ -20,6 +20,19 @@ std::string_view key_of(const HttpRequest& request) {
   return request.header("x-api-key");
 }
 
+// SHA-256 in hexadecimal.
+std::string hex_digest(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  std::string hex;
+  for (const unsigned char byte : digest) {
+    hex += kHex[byte >> 4U];
+    hex += kHex[byte & 15U];
+  }
+  return hex;
+}
+
 }  // namespace
 
 ApiKeys::Digest ApiKeys::digest_of(std::string_view key) {
@@ -47,6 +60,19 @@ std::string ApiKeys::client_of(const HttpRequest& request) const {
   if (!required() || key.empty()) return request.peer.substr(0, request.peer.rfind(':'));
   const Digest digest = digest_of(key);
   return {digest.begin(), digest.begin() + 8};
+}
+
+std::string ApiKeys::name_of(const HttpRequest& request) const {
+  if (!required()) return "";
+  return hex_digest("holdfast key " + std::string(key_of(request)));
+}
+
+// A key's name has a fixed length, so that no pair of key and salt reads as another.
+std::string tenant_name(std::string_view key_name, std::string_view salt) {
+  if (key_name.empty() && salt.empty()) return "";
+  std::string parts = key_name.empty() ? "no key" : std::string(key_name);
+  parts += " salted ";
+  return hex_digest(parts.append(salt));
 }
 
 std::vector<std::pair<std::string, std::string>> CorsRules::headers_for(

@@ -23,6 +23,9 @@ class ApiKeys {
   // A name for the asker that reveals no key: from its key, else its address.
   // Without keys to compare with, a header proves nothing and the address counts.
   [[nodiscard]] std::string client_of(const HttpRequest& request) const;
+  // A name of the asker's key that does not reveal it and is the same in each run;
+  // empty without keys. REQUIRES: admit(request).
+  [[nodiscard]] std::string name_of(const HttpRequest& request) const;
 
  private:
   using Digest = std::array<unsigned char, 32>;
@@ -30,6 +33,10 @@ class ApiKeys {
 
   std::vector<Digest> digests_;
 };
+
+// Who shares states and receipts: those with the same key and the same salt.
+// Neither can be read from the name. Empty when both are.
+[[nodiscard]] std::string tenant_name(std::string_view key_name, std::string_view salt);
 
 class CorsRules {
  public:

@@ -1,11 +1,14 @@
 #include "api/api_server.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <variant>
 
+#include "api/cache_pages.h"
 #include "api/completions.h"
 #include "api/info.h"
+#include "api/metrics.h"
 #include "api/openai_response.h"
 #include "api/worker.h"
 
@@ -48,24 +51,31 @@ class ResponderWithHeaders final : public HttpResponder {
 
 using Completion = asio::awaitable<void> (*)(CompletionContext, const HttpRequest&, HttpResponder&);
 using Reader = HttpResponse (*)(const Backend&);
+using TenantReader = HttpResponse (*)(const Backend&, const HttpRequest&,
+                                      const std::string& key_name);
+// Runs on the worker's thread.
 using Transformer = HttpResponse (*)(const Backend&, const HttpRequest&);
 
 struct Route {
   const char* method;
-  std::variant<Completion, Reader, Transformer> handler;
+  std::variant<Completion, Reader, TenantReader, Transformer> handler;
 };
+using Routes = std::vector<Route>;  // one for each method of a path
 
 // Paths without their optional "/v1".
-const std::map<std::string_view, Route> kRoutes = {
-    {"/chat/completions", {"POST", &answer_chat}},
-    {"/completions", {"POST", &answer_text}},
-    {"/completion", {"POST", &answer_text}},
-    {"/models", {"GET", &list_models}},
-    {"/props", {"GET", &show_props}},
-    {"/slots", {"GET", &list_slots}},
-    {"/tokenize", {"POST", &tokenize}},
-    {"/detokenize", {"POST", &detokenize}},
-    {"/apply-template", {"POST", &apply_template}},
+const std::map<std::string_view, Routes> kRoutes = {
+    {"/chat/completions", {{"POST", &answer_chat}}},
+    {"/completions", {{"POST", &answer_text}}},
+    {"/completion", {{"POST", &answer_text}}},
+    {"/models", {{"GET", &list_models}}},
+    {"/props", {{"GET", &show_props}}},
+    {"/slots", {{"GET", &list_slots}}},
+    {"/metrics", {{"GET", &show_metrics}}},
+    {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},
+    {"/cache/receipts", {{"GET", &list_receipts}}},
+    {"/tokenize", {{"POST", &tokenize}}},
+    {"/detokenize", {{"POST", &detokenize}}},
+    {"/apply-template", {{"POST", &apply_template}}},
 };
 
 std::string_view without_version(std::string_view path) {
@@ -80,17 +90,22 @@ HttpResponse not_found(const HttpRequest& request) {
                          ""});
 }
 
-HttpResponse wrong_method(const Route& route, const HttpRequest& request) {
+HttpResponse wrong_method(const Routes& routes, const HttpRequest& request) {
+  std::string methods;
+  for (const Route& route : routes) (methods += methods.empty() ? "" : ", ") += route.method;
   HttpResponse response{.status = 405};
-  response.headers.emplace_back("Allow", route.method);
-  response.body = http_error_json(
-      405, request.path + " takes " + route.method + ", not " + request.method + ".");
+  response.headers.emplace_back("Allow", methods);
+  response.body =
+      http_error_json(405, request.path + " takes " + methods + ", not " + request.method + ".");
   return response;
 }
 
-bool method_fits(const Route& route, const HttpRequest& request) {
-  return request.method == route.method ||
-         (request.method == "HEAD" && std::string_view(route.method) == "GET");
+// nullptr: none of them takes the request's method.
+const Route* route_for(const Routes& routes, const HttpRequest& request) {
+  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const auto found =
+      std::ranges::find_if(routes, [&](const Route& route) { return method == route.method; });
+  return found == routes.end() ? nullptr : &*found;
 }
 
 Error wrong_key() {
@@ -145,30 +160,41 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
   if (path == "/" && request.method != "POST") return welcome_page(backend_);
   if (!keys_.admit(request)) return error_response(wrong_key());
   const auto found = kRoutes.find(path);
-  if (found == kRoutes.end()) return answer_below_models(request);
-  if (!method_fits(found->second, request)) return wrong_method(found->second, request);
+  if (found == kRoutes.end()) return answer_named(request);
+  const Route* route = route_for(found->second, request);
+  if (route == nullptr) return wrong_method(found->second, request);
   const auto backend = backend_.get();
   if (backend == nullptr) return health(backend_);
-  if (const auto* reader = std::get_if<Reader>(&found->second.handler)) return (*reader)(*backend);
+  if (const auto* reader = std::get_if<Reader>(&route->handler)) return (*reader)(*backend);
+  if (const auto* reader = std::get_if<TenantReader>(&route->handler)) {
+    return (*reader)(*backend, request, keys_.name_of(request));
+  }
   return std::nullopt;
 }
 
-// GET /models/NAME, where a name may hold slashes.
-HttpResponse ApiServer::answer_below_models(const HttpRequest& request) const {
+// GET /models/NAME and /cache/receipts/ID; a name may hold slashes.
+HttpResponse ApiServer::answer_named(const HttpRequest& request) const {
   constexpr std::string_view kModels = "/models/";
+  constexpr std::string_view kReceipts = "/cache/receipts/";
   const std::string_view path = without_version(request.path);
-  if (request.method != "GET" || !path.starts_with(kModels)) return not_found(request);
+  const bool receipt = path.starts_with(kReceipts);
+  if (request.method != "GET" || !(receipt || path.starts_with(kModels))) {
+    return not_found(request);
+  }
   const auto backend = backend_.get();
-  return backend == nullptr ? health(backend_) : show_model(*backend, path.substr(kModels.size()));
+  if (backend == nullptr) return health(backend_);
+  if (!receipt) return show_model(*backend, path.substr(kModels.size()));
+  return show_receipt(*backend, request, keys_.name_of(request),
+                      std::string(path.substr(kReceipts.size())));
 }
 
 asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
                                                    HttpResponder& responder) {
-  const Route& route = kRoutes.at(without_version(request.path));
+  const Route& route = *route_for(kRoutes.at(without_version(request.path)), request);
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
     CompletionContext context{backend, http_->executor(), worker_.get_executor(),
-                              keys_.client_of(request)};
+                              keys_.client_of(request), keys_.name_of(request)};
     co_await (*completion)(std::move(context), request, responder);
     co_return;
   }

@@ -43,7 +43,7 @@ class ApiServer {
   boost::asio::awaitable<void> handle(const HttpRequest& request, HttpResponder& responder);
   // The answer to all that needs no work; nullopt when the model must be asked.
   [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request) const;
-  [[nodiscard]] HttpResponse answer_below_models(const HttpRequest& request) const;
+  [[nodiscard]] HttpResponse answer_named(const HttpRequest& request) const;
   boost::asio::awaitable<void> answer_with_model(const HttpRequest& request,
                                                  HttpResponder& responder);
 

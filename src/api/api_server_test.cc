@@ -242,6 +242,138 @@ TEST(Api, AFullQueueAnswers503WithRetryAfter) {
   EXPECT_TRUE(refused.has("Retry-After: 5"));
 }
 
+// --- the cache's pages ----------------------------------------------------------
+
+TEST(ApiCache, AnAnswerCarriesItsReceiptWhereAskedFor) {
+  TestServer server;
+  server.load();
+  EXPECT_FALSE(json_of(server.chat(R"(,"max_tokens":3)")).contains("cache_receipt"));
+  const Json whole = json_of(server.chat(R"(,"max_tokens":3,"cache_receipt":true)"));
+  const Json receipt = whole["cache_receipt"];
+  ASSERT_TRUE(receipt.is_object()) << whole.dump();
+  EXPECT_EQ(receipt["response"], whole["id"]);
+  EXPECT_EQ(receipt["prompt_tokens"], whole["usage"]["prompt_tokens"]);
+  EXPECT_EQ(receipt["restored_tokens"], whole["usage"]["prompt_tokens_details"]["cached_tokens"]);
+  EXPECT_EQ(receipt["complete"], true);
+}
+
+TEST(ApiCache, SeveralChoicesHaveAListOfReceipts) {
+  TestServer server;
+  server.load();
+  const Json answer = json_of(server.chat(R"(,"n":3,"max_tokens":3,"cache_receipt":true)"));
+  ASSERT_EQ(answer["cache_receipt"].size(), 3U);
+  for (const Json& receipt : answer["cache_receipt"]) EXPECT_EQ(receipt["response"], answer["id"]);
+}
+
+// The last chunk, whichever that is, and no other.
+TEST(ApiCache, AStreamEndsWithItsReceipts) {
+  TestServer server;
+  server.load();
+  for (const std::string extra : {"", R"(,"stream_options":{"include_usage":true})", R"(,"n":2)"}) {
+    const auto events =
+        events_of(server.chat(R"(,"max_tokens":4,"stream":true,"cache_receipt":true)" + extra));
+    ASSERT_GE(events.size(), 3U);
+    EXPECT_EQ(events.back(), "[DONE]");
+    for (std::size_t i = 0; i + 1 < events.size(); ++i) {
+      EXPECT_EQ(parse_json(events[i])->contains("cache_receipt"), i + 2 == events.size()) << extra;
+    }
+    const Json last = *parse_json(events[events.size() - 2]);
+    EXPECT_EQ(last["cache_receipt"].is_array(), extra == R"(,"n":2)");
+  }
+}
+
+TEST(ApiCache, ReceiptsAreListedAndFound) {
+  TestServer server;
+  server.load();
+  EXPECT_EQ(json_of(server.ask("GET", "/cache/receipts"))["data"], Json::array());
+  const Json first = json_of(server.chat(R"(,"max_tokens":1)"));
+  const Json second = json_of(server.chat(R"(,"max_tokens":1)"));
+  const Json list = json_of(server.ask("GET", "/v1/cache/receipts?limit=10"));
+  EXPECT_EQ(list["object"], "list");
+  ASSERT_EQ(list["data"].size(), 2U);
+  EXPECT_EQ(list["data"][0]["response"], second["id"]);
+  EXPECT_EQ(json_of(server.ask("GET", "/cache/receipts?limit=1"))["data"].size(), 1U);
+  const std::string id = first["id"];
+  EXPECT_EQ(json_of(server.ask("GET", "/cache/receipts/" + id))["response"], first["id"]);
+  const std::string generation = list["data"][1]["id"];
+  EXPECT_EQ(json_of(server.ask("GET", "/v1/cache/receipts/" + generation))["response"], id);
+  const auto missing = server.ask("GET", "/cache/receipts/chatcmpl-none");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(json_of(missing)["error"]["param"], "id");
+  for (const char* limit : {"0", "x", "1001", "-1", "5x"}) {
+    const auto refused = server.ask("GET", std::string("/cache/receipts?limit=") + limit);
+    EXPECT_EQ(refused.status, 400) << limit;
+    EXPECT_EQ(json_of(refused)["error"]["param"], "limit");
+  }
+}
+
+// H2 and H9: another key, or another salt, neither finds the states nor the receipt.
+TEST(ApiCache, KeysAndSaltsAreTenantsOfTheirOwn) {
+  ApiOptions options;
+  options.api_keys = {"first", "second"};
+  TestServer server(std::move(options));
+  server.load();
+  const auto ask = [&](const std::string& key, const std::string& salt) {
+    std::string body = R"({"prompt":"<s>one two three</s>","max_tokens":1)";
+    if (!salt.empty()) body += R"(,"cache_salt":")" + salt + '"';
+    return json_of(server.ask("POST", "/v1/completions", body + "}", "x-api-key: " + key + "\r\n"));
+  };
+  const auto list = [&](const std::string& key, const std::string& query) {
+    return json_of(server.ask("GET", "/cache/receipts" + query, "", "x-api-key: " + key + "\r\n"));
+  };
+  const std::string mine = ask("first", "")["id"];
+  const std::string salted = ask("first", "a&b")["id"];
+  EXPECT_EQ(list("first", "")["data"].size(), 1U);
+  EXPECT_EQ(list("first", "?cache_salt=a%26b")["data"][0]["response"], salted);
+  EXPECT_EQ(list("second", "")["data"], Json::array());
+  EXPECT_EQ(list("second", "?cache_salt=a%26b")["data"], Json::array());
+  const auto other = server.ask("GET", "/cache/receipts/" + mine, "", "x-api-key: second\r\n");
+  EXPECT_EQ(other.status, 404);
+  EXPECT_EQ(list("first", "")["data"][0]["matched_tokens"], 0);
+  for (const auto& [key, salt] : {std::pair{"second", ""}, std::pair{"first", "b"}}) {
+    EXPECT_EQ(ask(key, salt)["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
+  }
+  EXPECT_EQ(server.ask("GET", "/cache/receipts").status, 401);
+  EXPECT_EQ(server.ask("GET", "/metrics").status, 401);
+}
+
+TEST(ApiCache, FieldsAreChecked) {
+  TestServer server;
+  server.load();
+  const std::pair<const char*, std::string> wrong[] = {
+      {"cache_receipt", "1"},
+      {"cache_salt", "5"},
+      {"cache_salt", R"("")"},
+      {"cache_salt", '"' + std::string(257, 's') + '"'}};
+  for (const auto& [name, value] : wrong) {
+    const auto refused = server.chat(",\"" + std::string(name) + "\":" + value);
+    EXPECT_EQ(refused.status, 400) << value;
+    EXPECT_EQ(json_of(refused)["error"]["param"], name);
+  }
+  EXPECT_EQ(server.chat(R"(,"max_tokens":1,"cache_salt":")" + std::string(256, 's') + '"').status,
+            200);
+}
+
+TEST(ApiCache, StatusMetricsAndClearing) {
+  TestServer server;
+  server.load();
+  ASSERT_EQ(server.chat(R"(,"max_tokens":1)").status, 200);
+  const Json status = json_of(server.ask("GET", "/cache"));
+  EXPECT_EQ(status["object"], "cache");
+  EXPECT_TRUE(status["totals"].contains("restored_tokens"));
+  const auto metrics = server.ask("GET", "/v1/metrics");
+  EXPECT_EQ(metrics.status, 200);
+  EXPECT_TRUE(metrics.has("Content-Type: text/plain; version=0.0.4"));
+  EXPECT_NE(metrics.body.find("\nllamacpp:tokens_predicted_total "), std::string::npos);
+  const auto cleared = server.ask("DELETE", "/cache");
+  EXPECT_EQ(cleared.status, 200);
+  EXPECT_EQ(json_of(cleared)["object"], "cache.cleared");
+  EXPECT_TRUE(json_of(cleared)["freed_bytes"].is_number());
+  const auto wrong = server.ask("POST", "/cache");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_TRUE(wrong.has("Allow: GET, DELETE"));
+}
+
 TEST(Api, InfoEndpointsAnswer) {
   TestServer server;
   server.load();

@@ -2,19 +2,30 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "api/openai_request.h"
+#include "base/hash.h"
 #include "base/thread_annotations.h"
+#include "cache/token_history.h"
 #include "engine/text.h"
 #include "serve/scheduler.h"
 #include "state/parts.h"
+#include "tree/types.h"
 
 namespace holdfast {
+
+// Tenants that share no states, where nothing else tells spaces apart.
+[[nodiscard]] inline SpaceKey space_of_tenant(const std::string& tenant) {
+  const auto bytes = std::as_bytes(std::span(tenant));
+  return {hash_bytes(bytes, 1), hash_bytes(bytes, 2)};
+}
 
 struct Backend {
   std::shared_ptr<const TextModel> text;
@@ -28,6 +39,9 @@ struct Backend {
   std::int64_t loaded_at = 0;        // Unix time
   ChatDefaults defaults;
   std::optional<bool> enable_thinking;  // where a request is silent
+  // Which states a tenant's requests use and add to.
+  std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
+  TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
 };
 
 // Where the one backend comes from: absent while the model loads.

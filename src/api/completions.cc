@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/access.h"
+#include "api/cache_pages.h"
 #include "api/choice_reader.h"
 #include "api/generation.h"
 #include "api/openai_response.h"
@@ -24,19 +26,21 @@ struct ReplyShape {
   bool chat = true;
   CompletionOptions options;
   ReplyHead head;
+  std::shared_ptr<const Backend> backend;
 
   [[nodiscard]] ChunkHead chunk_head() const {
     return chat ? ChunkHead::chat(head) : ChunkHead::text(head);
   }
 };
 
-ReplyShape make_shape(const Backend& backend, bool chat, const CompletionOptions& options) {
+ReplyShape make_shape(const std::shared_ptr<const Backend>& backend, bool chat,
+                      const CompletionOptions& options) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  ReplyShape shape{chat, options, {}};
+  ReplyShape shape{chat, options, {}, backend};
   shape.head.id = new_id(chat ? "chatcmpl-" : "cmpl-");
   shape.head.created = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  shape.head.model = backend.model_name;
-  shape.head.system_fingerprint = backend.build;
+  shape.head.model = backend->model_name;
+  shape.head.system_fingerprint = backend->build;
   return shape;
 }
 
@@ -68,6 +72,22 @@ const Timings& timings_of_first(const std::vector<ChoiceReader>& readers) {
   return readers.front().finished()->timings;
 }
 
+// --- receipts ------------------------------------------------------------------
+
+// One object, or a list in the order of the choices; empty where none was asked for.
+// REQUIRES: all have finished.
+std::string receipts_json(const ReplyShape& shape, const std::vector<ChoiceReader>& readers) {
+  if (!shape.options.cache_receipt) return "";
+  const ByteCount budget = shape.backend->scheduler->cache_status().budget;
+  std::string out;
+  for (const ChoiceReader& reader : readers) {
+    const auto& receipt = reader.finished()->receipt;
+    if (!out.empty()) out += ',';
+    out += receipt == nullptr ? "null" : receipt_json(*receipt, *shape.backend->text, budget);
+  }
+  return readers.size() == 1 ? out : '[' + out + ']';
+}
+
 // --- whole answers -----------------------------------------------------------
 
 std::string whole_json(const ReplyShape& shape, const std::vector<ChoiceReader>& readers,
@@ -88,8 +108,9 @@ std::string whole_json(const ReplyShape& shape, const std::vector<ChoiceReader>&
   }
   const Usage usage = usage_of_all(shape, readers);
   const Timings& timings = timings_of_first(readers);
-  return shape.chat ? chat_completion(shape.head, chats, usage, timings)
-                    : text_completion(shape.head, texts, usage, timings);
+  const std::string receipts = receipts_json(shape, readers);
+  return shape.chat ? chat_completion(shape.head, chats, usage, timings, receipts)
+                    : text_completion(shape.head, texts, usage, timings, receipts);
 }
 
 asio::awaitable<void> answer_whole(const ReplyShape& shape, Generations& generations,
@@ -144,8 +165,8 @@ class StreamWriter {
   [[nodiscard]] std::string last_pieces() {
     std::string out;
     if (shape_.options.include_usage) {
-      append_event(out,
-                   usage_chunk(head_, usage_of_all(shape_, readers_), &timings_of_first(readers_)));
+      append_event(out, usage_chunk(head_, usage_of_all(shape_, readers_),
+                                    &timings_of_first(readers_), receipts_json(shape_, readers_)));
     }
     out += "data: [DONE]\n\n";
     return out;
@@ -199,10 +220,18 @@ class StreamWriter {
     open(choice, out);
     const ChoiceReader& reader = readers_[choice];
     const Timings* timings = &reader.finished()->timings;
+    const std::string_view reason = reader.finish_reason();
+    const std::string receipts = is_last_chunk() ? receipts_json(shape_, readers_) : "";
     const int index = static_cast<int>(choice);
-    append_event(out, shape_.chat
-                          ? chat_finish_chunk(head_, index, reader.finish_reason(), timings)
-                          : text_finish_chunk(head_, index, reader.finish_reason(), timings));
+    append_event(out, shape_.chat ? chat_finish_chunk(head_, index, reason, timings, receipts)
+                                  : text_finish_chunk(head_, index, reason, timings, receipts));
+  }
+
+  // Whether the end of a choice that is being written ends the stream.
+  [[nodiscard]] bool is_last_chunk() const {
+    return !shape_.options.include_usage &&
+           std::ranges::all_of(
+               readers_, [](const ChoiceReader& reader) { return reader.finished().has_value(); });
   }
 
   const ReplyShape& shape_;
@@ -270,7 +299,9 @@ asio::awaitable<void> answer(const CompletionContext& context, const ReplyShape&
   const auto format = prepared.format;
 
   Generations generations(*context.backend, context.io);
-  if (auto taken = generations.submit(std::move(prepared), context.client); !taken) {
+  const Origin origin{context.client, tenant_name(context.key_name, shape.options.cache_salt),
+                      shape.head.id};
+  if (auto taken = generations.submit(std::move(prepared), origin); !taken) {
     HttpResponse refusal = error_response(taken.error());
     if (taken.error().code == ErrorCode::kContextExceeded) {
       refusal.body = error_json(taken.error(),
@@ -286,13 +317,17 @@ asio::awaitable<void> answer(const CompletionContext& context, const ReplyShape&
   } else {
     co_await answer_whole(shape, generations, readers, echoes, responder);
   }
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const bool called = readers[i].finished() && !readers[i].reply().tool_calls.empty();
+    if (called) generations.note_tool_call(i);
+  }
 }
 
 template <typename Request>
 asio::awaitable<void> decode_and_answer(
     CompletionContext context, const HttpRequest& http, HttpResponder& responder, bool chat,
     Result<Request> (*decode)(std::string_view, const ChatDefaults&),
-    Result<Prepared> (*prepare)(const Backend&, const Request&)) {
+    Result<Prepared> (*prepare)(const Backend&, const Request&, SpaceKey)) {
   const auto backend = context.backend;
   const auto decode_body = [&] { return decode(http.body, backend->defaults); };
   auto request = co_await on_worker(context.worker, decode_body);
@@ -301,14 +336,16 @@ asio::awaitable<void> decode_and_answer(
     co_await responder.send(std::move(refusal));
     co_return;
   }
-  const auto prepare_request = [&] { return prepare(*backend, *request); };
+  const SpaceKey space =
+      backend->space_of(tenant_name(context.key_name, request->options.cache_salt));
+  const auto prepare_request = [&] { return prepare(*backend, *request, space); };
   auto prepared = co_await on_worker(context.worker, prepare_request);
   if (!prepared) {
     HttpResponse refusal = error_response(prepared.error());
     co_await responder.send(std::move(refusal));
     co_return;
   }
-  const ReplyShape shape = make_shape(*backend, chat, request->options);
+  const ReplyShape shape = make_shape(backend, chat, request->options);
   co_await answer(context, shape, *prepared, responder);
 }
 

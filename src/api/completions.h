@@ -16,6 +16,7 @@ struct CompletionContext {
   boost::asio::any_io_executor io;      // this coroutine's thread
   boost::asio::any_io_executor worker;  // for templates, tokens and grammars
   std::string client;                   // who asks, for fairness
+  std::string key_name;                 // ApiKeys::name_of
 };
 
 boost::asio::awaitable<void> answer_chat(CompletionContext context, const HttpRequest& request,

@@ -9,8 +9,9 @@ namespace {
 // How long a stream stays silent before it shows that it is alive.
 constexpr std::chrono::seconds kKeepAliveEvery{10};
 
-GenerateRequest make_request(const CompletionOptions& options, Tokens prompt) {
+GenerateRequest make_request(const CompletionOptions& options, Tokens prompt, SpaceKey space) {
   GenerateRequest request;
+  request.space = space;
   request.prompt = std::move(prompt);
   request.max_tokens = options.max_tokens;
   request.stops = options.stops;
@@ -42,7 +43,9 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
   }
   for (int i = 0; i < options.n; ++i) {
     PreparedChoice choice;
-    choice.request = make_request(options, model_request.prompt);
+    choice.request = make_request(options, model_request.prompt, model_request.space);
+    choice.request.history_tokens = model_request.history_tokens;
+    choice.request.answer_place = model_request.answer_place;
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
     choice.request.prompt_field = model_request.prompt_field;
@@ -68,15 +71,22 @@ std::string new_id(const std::string& prefix) {
   return id;
 }
 
-Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request) {
+Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request, SpaceKey space) {
   ChatInput input = request.input;
   if (!input.enable_thinking) input.enable_thinking = backend.enable_thinking;
   auto chat = backend.text->render(input);
   if (!chat) return chat.error();
   Prepared prepared;
   prepared.format = chat->format;
-  GenerateRequest first =
-      make_request(request.options, backend.text->tokenize(chat->prompt, true, true));
+  GenerateRequest first = make_request(request.options, {}, space);
+  if (backend.history != nullptr) {
+    TokenizedPrompt tokenized = backend.history->tokenize(space, *backend.text, chat->prompt);
+    first.prompt = std::move(tokenized.tokens);
+    first.history_tokens = tokenized.kept;
+    first.answer_place = std::move(tokenized.place);
+  } else {
+    first.prompt = backend.text->tokenize(chat->prompt, true, true);
+  }
   first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
   first.spans = backend.text->message_spans(*chat, first.prompt);
   first.prompt_field = "messages";
@@ -86,15 +96,15 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   return prepared;
 }
 
-Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request) {
+Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request, SpaceKey space) {
   Prepared prepared;
-  for (const Prompt& prompt : request.prompts) {
+  for (const TextPrompt& prompt : request.prompts) {
     const auto* text = std::get_if<std::string>(&prompt);
     Tokens tokens =
         text != nullptr ? backend.text->tokenize(*text, true, true) : std::get<Tokens>(prompt);
     std::string echo;
     if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);
-    const GenerateRequest first = make_request(request.options, std::move(tokens));
+    const GenerateRequest first = make_request(request.options, std::move(tokens), space);
     if (auto added = add_choices(backend, request.options, first, echo, prepared); !added) {
       return added.error();
     }
@@ -109,11 +119,13 @@ Generations::~Generations() {
   if (!done()) cancel();
 }
 
-Result<void> Generations::submit(Prepared prepared, const std::string& client) {
+Result<void> Generations::submit(Prepared prepared, const Origin& origin) {
   for (std::size_t i = 0; i < prepared.choices.size(); ++i) {
     GenerateRequest& request = prepared.choices[i].request;
     request.id = new_id("gen-");
-    request.client = client;
+    request.client = origin.client;
+    request.tenant = origin.tenant;
+    request.response = origin.response;
     request.sink = mailbox_->sink_for(i);
     ids_.push_back(request.id);
     if (auto taken = backend_.scheduler->submit(std::move(request)); !taken) {
@@ -127,6 +139,10 @@ Result<void> Generations::submit(Prepared prepared, const std::string& client) {
 
 void Generations::cancel() {
   for (const std::string& id : ids_) backend_.scheduler->cancel(id);
+}
+
+void Generations::note_tool_call(std::size_t choice) {
+  backend_.scheduler->note_tool_call(ids_[choice]);
 }
 
 boost::asio::awaitable<std::vector<Mailbox::Letter>> Generations::take() {

@@ -26,8 +26,18 @@ struct Prepared {
   std::shared_ptr<const ReplyFormat> format;  // null for plain completions
 };
 
-[[nodiscard]] Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request);
-[[nodiscard]] Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request);
+// `space`: which states the generations may use and add to.
+[[nodiscard]] Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request,
+                                            SpaceKey space);
+[[nodiscard]] Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request,
+                                            SpaceKey space);
+
+// Where the generations of one HTTP request come from.
+struct Origin {
+  std::string client;    // for fairness
+  std::string tenant;    // whose states and receipts they share
+  std::string response;  // id of the answer that they are for
+};
 
 // The running generations of one HTTP request. What is still running when this
 // is destroyed, or when the client goes, is cancelled.
@@ -38,9 +48,11 @@ class Generations {
   Generations(const Generations&) = delete;
   Generations& operator=(const Generations&) = delete;
 
-  // All or none: on an Error nothing runs. `client` is for fairness.
-  [[nodiscard]] Result<void> submit(Prepared prepared, const std::string& client);
+  // All or none: on an Error nothing runs.
+  [[nodiscard]] Result<void> submit(Prepared prepared, const Origin& origin);
   void cancel();
+  // The answer to this choice called a tool, so its client will soon be back.
+  void note_tool_call(std::size_t choice);
 
   [[nodiscard]] bool done() const { return running_ == 0; }
   // The next letters; counts the ends among them.

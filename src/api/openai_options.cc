@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kStopsMax = 32;
 constexpr std::size_t kStopBytesMax = 1024;
 constexpr std::int64_t kTopLogprobsMax = 20;
+constexpr std::size_t kSaltBytesMax = 256;
 constexpr std::int64_t kTimeoutMsMax = 24LL * 3600 * 1000;
 
 TokenPos read_max_tokens(const JsonFields& body, const ChatDefaults& defaults) {
@@ -54,6 +55,14 @@ std::optional<int> read_id_slot(const JsonFields& body) {
   return static_cast<int>(*slot);
 }
 
+std::string read_cache_salt(const JsonFields& body) {
+  const auto salt = body.text("cache_salt");
+  if (!salt) return "";
+  if (salt->empty() || salt->size() > kSaltBytesMax)
+    body.fail("cache_salt", "must have 1 to " + std::to_string(kSaltBytesMax) + " bytes");
+  return *salt;
+}
+
 bool read_include_usage(const JsonFields& body) {
   const auto options = body.object("stream_options");
   return options && options->boolean("include_usage").value_or(false);
@@ -73,6 +82,8 @@ CompletionOptions read_options(const JsonFields& body, const ChatDefaults& defau
   options.return_progress = body.boolean("return_progress").value_or(false);
   options.timings_per_token = body.boolean("timings_per_token").value_or(false);
   options.reuse = body.boolean("cache_prompt").value_or(true);
+  options.cache_receipt = body.boolean("cache_receipt").value_or(false);
+  options.cache_salt = read_cache_salt(body);
   options.id_slot = read_id_slot(body);
   options.timeout = read_timeout(body, defaults);
   return options;

@@ -34,8 +34,8 @@ std::string read_prompt_object(const Json& value, const std::string& path, First
   return required_text(fields, "prompt_string");
 }
 
-Prompt read_prompt(const Json& value, const std::string& path, const ChatDefaults& defaults,
-                   FirstError& error) {
+TextPrompt read_prompt(const Json& value, const std::string& path, const ChatDefaults& defaults,
+                       FirstError& error) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object()) return read_prompt_object(value, path, error);
   if (starts_with_token(value)) return read_tokens(value, path, defaults, error);
@@ -45,8 +45,8 @@ Prompt read_prompt(const Json& value, const std::string& path, const ChatDefault
 
 }  // namespace
 
-std::vector<Prompt> read_prompts(const JsonFields& body, const ChatDefaults& defaults) {
-  std::vector<Prompt> prompts;
+std::vector<TextPrompt> read_prompts(const JsonFields& body, const ChatDefaults& defaults) {
+  std::vector<TextPrompt> prompts;
   const Json* value = body.find("prompt");
   if (value == nullptr || (value->is_array() && value->empty())) {
     body.fail("prompt", "is required");

@@ -9,7 +9,7 @@
 namespace holdfast {
 
 // A string, tokens, or an array of these.
-[[nodiscard]] std::vector<Prompt> read_prompts(const JsonFields& body,
-                                               const ChatDefaults& defaults);
+[[nodiscard]] std::vector<TextPrompt> read_prompts(const JsonFields& body,
+                                                   const ChatDefaults& defaults);
 
 }  // namespace holdfast

@@ -52,6 +52,8 @@ struct CompletionOptions {
   bool return_progress = false;
   bool timings_per_token = false;
   bool reuse = true;           // cache_prompt
+  bool cache_receipt = false;  // the answer says what was reused, and why not more
+  std::string cache_salt;      // 1 to 256 bytes, or absent: who shares states (as in vLLM)
   std::optional<int> id_slot;  // >= 0; whether it exists is the caller's to check
   std::chrono::milliseconds timeout{0};
 
@@ -75,12 +77,12 @@ struct ChatRequest {
   ChatInput input;
 };
 
-using Prompt = std::variant<std::string, Tokens>;
+using TextPrompt = std::variant<std::string, Tokens>;
 
 // Grammar and JSON schema are in `options.sampling`.
 struct TextRequest {
   CompletionOptions options;
-  std::vector<Prompt> prompts;  // at least one; a Tokens prompt is not empty
+  std::vector<TextPrompt> prompts;  // at least one; a Tokens prompt is not empty
   bool echo = false;
 };
 

@@ -180,7 +180,8 @@ TEST(DecodeChat, TheMostSpecificTokenLimitWins) {
 TEST(DecodeChat, ReadsOptions) {
   const auto request = chat_with(R"("model":"m","n":3,"best_of":3,"stop":["a","b"],"stream":true,
       "stream_options":{"include_usage":true},"return_progress":true,"timings_per_token":true,
-      "cache_prompt":false,"id_slot":2,"logprobs":true,"top_logprobs":5,"timeout_ms":1500)");
+      "cache_prompt":false,"cache_receipt":true,"cache_salt":"s","id_slot":2,
+      "logprobs":true,"top_logprobs":5,"timeout_ms":1500)");
   ASSERT_TRUE(request.ok()) << request.error().message;
   const CompletionOptions& o = request->options;
   EXPECT_EQ(o.model, "m");
@@ -189,6 +190,8 @@ TEST(DecodeChat, ReadsOptions) {
   EXPECT_TRUE(o.stream && o.include_usage && o.return_progress && o.timings_per_token);
   EXPECT_TRUE(request->input.stream);
   EXPECT_FALSE(o.reuse);
+  EXPECT_TRUE(o.cache_receipt);
+  EXPECT_EQ(o.cache_salt, "s");
   EXPECT_EQ(o.id_slot, 2);
   EXPECT_EQ(o.sampling.top_logprobs, 5);
   EXPECT_EQ(o.timeout.count(), 1500);
@@ -571,7 +574,7 @@ TEST(DecodeText, PromptsInEveryShape) {
     EXPECT_TRUE(request.ok()) << request.error().message;
     return request->prompts;
   };
-  using Prompts = std::vector<Prompt>;
+  using Prompts = std::vector<TextPrompt>;
   EXPECT_EQ(prompts(R"("a")"), (Prompts{"a"}));
   EXPECT_EQ(prompts(R"("")"), (Prompts{""}));
   EXPECT_EQ(prompts("[1,2]"), (Prompts{Tokens{1, 2}}));

@@ -207,6 +207,7 @@ void append_choice(std::string& out, const TextChoice& choice) {
 struct Totals {
   const Usage& usage;
   const Timings& timings;
+  std::string_view cache_receipt;
 };
 
 template <typename Choice>
@@ -220,6 +221,7 @@ std::string completion(const ReplyHead& head, std::string_view kind,
     append_array(out, choices, [&](const Choice& choice) { append_choice(out, choice); });
     append_usage(object.key("usage"), totals.usage);
     append_timings(object.key("timings"), totals.timings);
+    if (!totals.cache_receipt.empty()) object.raw("cache_receipt", totals.cache_receipt);
   }
   return out;
 }
@@ -259,8 +261,10 @@ void close_choice(std::string& out, std::string_view finish_reason) {
   out += "}]";
 }
 
-std::string close_chunk(std::string out, const Timings* timings) {
+std::string close_chunk(std::string out, const Timings* timings,
+                        std::string_view cache_receipt = {}) {
   if (timings != nullptr) append_timings(out += ",\"timings\":", *timings);
+  if (!cache_receipt.empty()) (out += ",\"cache_receipt\":") += cache_receipt;
   out += '}';
   return out;
 }
@@ -374,13 +378,15 @@ std::string_view finish_reason_name(FinishReason reason, bool has_tool_calls) {
 }
 
 std::string chat_completion(const ReplyHead& head, const std::vector<ChatChoice>& choices,
-                            const Usage& usage, const Timings& timings) {
-  return completion(head, "chat.completion", choices, {usage, timings});
+                            const Usage& usage, const Timings& timings,
+                            std::string_view cache_receipt) {
+  return completion(head, "chat.completion", choices, {usage, timings, cache_receipt});
 }
 
 std::string text_completion(const ReplyHead& head, const std::vector<TextChoice>& choices,
-                            const Usage& usage, const Timings& timings) {
-  return completion(head, "text_completion", choices, {usage, timings});
+                            const Usage& usage, const Timings& timings,
+                            std::string_view cache_receipt) {
+  return completion(head, "text_completion", choices, {usage, timings, cache_receipt});
 }
 
 ChunkHead ChunkHead::chat(const ReplyHead& head) {
@@ -408,11 +414,11 @@ std::string chat_delta_chunk(const ChunkHead& head, int index, const ReplyDelta&
 }
 
 std::string chat_finish_chunk(const ChunkHead& head, int index, std::string_view finish_reason,
-                              const Timings* timings) {
+                              const Timings* timings, std::string_view cache_receipt) {
   std::string out = open_chunk(head, index, "delta");
   out += "{}";
   close_choice(out, finish_reason);
-  return close_chunk(std::move(out), timings);
+  return close_chunk(std::move(out), timings, cache_receipt);
 }
 
 std::string text_delta_chunk(const ChunkHead& head, int index, std::string_view text,
@@ -429,17 +435,18 @@ std::string text_delta_chunk(const ChunkHead& head, int index, std::string_view 
 }
 
 std::string text_finish_chunk(const ChunkHead& head, int index, std::string_view finish_reason,
-                              const Timings* timings) {
+                              const Timings* timings, std::string_view cache_receipt) {
   std::string out = open_chunk(head, index, "text");
   out += "\"\",\"logprobs\":null";
   close_choice(out, finish_reason);
-  return close_chunk(std::move(out), timings);
+  return close_chunk(std::move(out), timings, cache_receipt);
 }
 
-std::string usage_chunk(const ChunkHead& head, const Usage& usage, const Timings* timings) {
+std::string usage_chunk(const ChunkHead& head, const Usage& usage, const Timings* timings,
+                        std::string_view cache_receipt) {
   std::string out = head.json() + ",\"choices\":[],\"usage\":";
   append_usage(out, usage);
-  return close_chunk(std::move(out), timings);
+  return close_chunk(std::move(out), timings, cache_receipt);
 }
 
 std::string chat_progress_chunk(const ChunkHead& head, int index, const PromptProgress& progress) {

@@ -7,7 +7,9 @@
 //   chat_finish_chunk    once per choice, with the reason
 //   usage_chunk          last, if the client asked for usage
 // Text chunks are the same without the first. progress_chunk may come at any
-// place before the first delta; timings belong to the very last chunk.
+// place before the first delta; timings belong to the very last chunk, and so does
+// "cache_receipt", beside the choices, where OpenAI's clients keep what they do not
+// know.
 //
 // Text that is not UTF-8 is repaired with U+FFFD; nothing throws. Pure
 // functions: time, ids and names come in as arguments.
@@ -76,12 +78,15 @@ struct TextChoice {
   std::optional<std::vector<TokenLogprobs>> logprobs;
 };
 
+// `cache_receipt`, here and below, is JSON text; empty where it is not wanted.
 [[nodiscard]] std::string chat_completion(const ReplyHead& head,
                                           const std::vector<ChatChoice>& choices,
-                                          const Usage& usage, const Timings& timings);
+                                          const Usage& usage, const Timings& timings,
+                                          std::string_view cache_receipt = {});
 [[nodiscard]] std::string text_completion(const ReplyHead& head,
                                           const std::vector<TextChoice>& choices,
-                                          const Usage& usage, const Timings& timings);
+                                          const Usage& usage, const Timings& timings,
+                                          std::string_view cache_receipt = {});
 
 // --- Chunks of a stream -------------------------------------------------------
 
@@ -108,14 +113,16 @@ struct ChunkExtras {
 [[nodiscard]] std::string chat_delta_chunk(const ChunkHead& head, int index,
                                            const ReplyDelta& delta, const ChunkExtras& extras = {});
 [[nodiscard]] std::string chat_finish_chunk(const ChunkHead& head, int index,
-                                            std::string_view finish_reason, const Timings* timings);
+                                            std::string_view finish_reason, const Timings* timings,
+                                            std::string_view cache_receipt = {});
 [[nodiscard]] std::string text_delta_chunk(const ChunkHead& head, int index, std::string_view text,
                                            const ChunkExtras& extras = {});
 [[nodiscard]] std::string text_finish_chunk(const ChunkHead& head, int index,
-                                            std::string_view finish_reason, const Timings* timings);
+                                            std::string_view finish_reason, const Timings* timings,
+                                            std::string_view cache_receipt = {});
 // Chat or text: `choices` is empty.
 [[nodiscard]] std::string usage_chunk(const ChunkHead& head, const Usage& usage,
-                                      const Timings* timings);
+                                      const Timings* timings, std::string_view cache_receipt = {});
 [[nodiscard]] std::string chat_progress_chunk(const ChunkHead& head, int index,
                                               const PromptProgress& progress);
 [[nodiscard]] std::string text_progress_chunk(const ChunkHead& head, int index,

@@ -171,6 +171,11 @@ TEST(ChatChunks, FinishUsageAndProgress) {
   EXPECT_EQ(usage["usage"]["total_tokens"], 15);
   EXPECT_FALSE(usage.contains("timings"));
 
+  EXPECT_EQ(parsed(usage_chunk(head, kUsage, nullptr, R"({"id":"g"})"))["cache_receipt"]["id"],
+            "g");
+  EXPECT_EQ(parsed(chat_finish_chunk(head, 0, "stop", &kTimings, "[null]"))["cache_receipt"],
+            json::array({nullptr}));
+
   const PromptProgress progress{.total = 100, .cached = 20, .processed = 60, .ms = 1.5};
   const json chunk = parsed(chat_progress_chunk(head, 0, progress));
   EXPECT_EQ(only_choice(chunk)["delta"], json::object());

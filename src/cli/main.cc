@@ -1,9 +1,10 @@
-// holdfast: serve, chat, version.
+// holdfast: serve, chat, explain, version.
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "cli/chat.h"
+#include "cli/explain.h"
 #include "cli/options.h"
 #include "cli/serve.h"
 #include "cli/version.h"
@@ -43,8 +44,9 @@ int run(std::vector<std::string> args, char** envp) {
   args.erase(args.begin());
   if (command == "serve") return serve(args, envp);
   if (command == "chat") return chat_main(args, environment_of(envp));
+  if (command == "explain") return explain_main(args, environment_of(envp));
   if (command == "version" || command == "--version") return print_version();
-  const std::vector<std::string> known = {"serve", "chat", "version", "help"};
+  const std::vector<std::string> known = {"serve", "chat", "explain", "version", "help"};
   const std::string near = nearest_name(command, known);
   return complain("there is no command '" + command + "'" +
                   (near.empty() ? "." : "; did you mean '" + near + "'?") +

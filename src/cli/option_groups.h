@@ -9,6 +9,7 @@ namespace holdfast {
 // option_groups_model.cc: the model and how it runs.
 [[nodiscard]] OptionGroup model_group();
 [[nodiscard]] OptionGroup context_group();
+[[nodiscard]] OptionGroup reuse_group();
 [[nodiscard]] OptionGroup compute_group();
 [[nodiscard]] OptionGroup rope_group();
 

@@ -36,7 +36,6 @@ OptionGroup no_effect_group() {
       no_effect("--props", "", always),
       no_effect("--cache-prompt / --no-cache-prompt", "", reuse),
       no_effect("--cache-reuse", "N", reuse),
-      no_effect("-cram, --cache-ram", "N", reuse),
       no_effect("--cache-idle-slots / --no-cache-idle-slots", "", reuse),
       no_effect("-ctxcp, --ctx-checkpoints, --swa-checkpoints", "N", reuse),
       no_effect("-cms, --checkpoint-min-step", "N", reuse),

@@ -14,7 +14,13 @@ OptionKind grid_step() {
   kind.set = [set = kind.set](ServeOptions& options, std::string_view text) {
     return set(options, text) && options.grid_step % 64 == 0;
   };
-  kind.show = [](const ServeOptions&) { return "512, or --ubatch-size if that is less"; };
+  kind.show = [](const ServeOptions&) { return "256 on a processor, --ubatch-size on a GPU"; };
+  return kind;
+}
+
+OptionKind cache_ram() {
+  OptionKind kind = whole(&ServeOptions::cache_ram_mib, kCacheRamUnlimited, std::int64_t{1} << 30);
+  kind.show = [](const ServeOptions&) { return "a quarter of the free memory"; };
   return kind;
 }
 
@@ -99,8 +105,24 @@ OptionGroup context_group() {
       {"--deterministic / --no-deterministic", "", "", flag(&O::deterministic),
        "The same request gives the same answer whatever else is running. Slower with several "
        "users."},
+  }};
+}
+
+OptionGroup reuse_group() {
+  return {"Reuse: what has been read is not read again", {
+      {"-cram, --cache-ram", "MIB", "LLAMA_ARG_CACHE_RAM", cache_ram(),
+       "Memory for states besides the slots, in MiB. What is worth least goes first when it is "
+       "full. 0: none, only slots are continued; -1: no limit."},
       {"--grid-step", "N", "", grid_step(),
        "A long prompt is cut every N tokens, a multiple of 64. A state can be kept at each cut."},
+      {"--checkpoint-every", "N", "", tokens(&O::checkpoint_every, 0),
+       "Keep a state every N tokens of a long message. 0: as often as memory allows, and rarer "
+       "when it is scarce."},
+      {"--checkpoints", "on|off", "", choice(&O::checkpoints, {{"on", true}, {"off", false}}),
+       "Keep states while a prompt is read. Off: only when another conversation takes the slot."},
+      {"--token-history / --no-token-history", "", "", flag(&O::token_history),
+       "Answers that come back as history keep the token ids that were sampled, so that they are "
+       "found again whatever the tokenizer makes of their text."},
   }};
 }
 

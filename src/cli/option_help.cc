@@ -111,6 +111,7 @@ std::string overview_help(int width) {
 Commands:
   holdfast serve [options]     start the server
   holdfast chat [question]     talk to a running server in the terminal
+  holdfast explain [id]        what a request reused, and why not more
   holdfast version             print the version
 
 Start here:

@@ -55,8 +55,6 @@ Result<void> read_template(ServeOptions& options, const FileReader& files) {
 // Options that depend on each other.
 Result<void> reconcile(ServeOptions& options) {
   options.ubatch_size = std::min(options.ubatch_size, options.batch_size);
-  const TokenPos chunk_max = options.ubatch_size / 64 * 64;
-  if (options.grid_step == 0) options.grid_step = std::min(TokenPos{512}, chunk_max);
   if (options.grid_step > options.ubatch_size) {
     return invalid_argument("--grid-step", "--grid-step " + std::to_string(options.grid_step) +
                                                " is more than --ubatch-size " +

@@ -32,6 +32,10 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kGpuLayersAuto = -1;
 inline constexpr int kGpuLayersAll = -2;
 
+// --cache-ram in MiB; these two are no sizes.
+inline constexpr std::int64_t kCacheRamAuto = -2;  // a quarter of what is free
+inline constexpr std::int64_t kCacheRamUnlimited = -1;
+
 enum class OnOffAuto { kAuto, kOn, kOff };
 
 // Texts and numbers that only the engine understands are checked for their form
@@ -53,7 +57,13 @@ struct ServeOptions {
   std::string cache_type_v = "f16";
   bool swa_full = false;
   bool deterministic = false;
-  TokenPos grid_step = 0;  // after parsing: a multiple of 64, at most ubatch_size
+  TokenPos grid_step = 0;  // a multiple of 64, at most ubatch_size; 0: the device decides
+
+  // Reuse.
+  std::int64_t cache_ram_mib = kCacheRamAuto;
+  TokenPos checkpoint_every = 0;  // 0: as memory allows
+  bool checkpoints = true;
+  bool token_history = true;
 
   // Processor and GPU.
   int threads = -1;        // -1: the engine's choice

@@ -44,7 +44,7 @@ TEST_F(OptionsTest, NothingGivenIsADefaultServer) {
   EXPECT_EQ(options.model_path, "");
   EXPECT_EQ(options.parallel, 4);
   EXPECT_EQ(options.port, 8080);
-  EXPECT_EQ(options.grid_step, 512);
+  EXPECT_EQ(options.cache_ram_mib, kCacheRamAuto);
   EXPECT_EQ(options.cors_origins, Args{"*"});
   EXPECT_FALSE(options.sampling.seed.has_value());
 }
@@ -123,7 +123,7 @@ TEST_F(OptionsTest, HugeNumbersAreRefusedNotWrapped) {
 }
 
 TEST_F(OptionsTest, OptionsWithoutEffectLeaveANote) {
-  const auto parsed = parse({"--jinja", "-cram", "0", "--no-context-shift"});
+  const auto parsed = parse({"--jinja", "--cache-reuse", "256", "--no-context-shift"});
   ASSERT_TRUE(parsed);
   ASSERT_EQ(parsed->notes.size(), 3U);
   EXPECT_EQ(parsed->notes[0], "--jinja has no effect: chat templates always run through Jinja");
@@ -222,7 +222,6 @@ TEST_F(OptionsTest, TemplateKwargsAreKeptAsJsonText) {
 }
 
 TEST_F(OptionsTest, TheGridFitsTheEnginesStep) {
-  EXPECT_EQ(good({"-ub", "200"}).grid_step, 192);
   EXPECT_EQ(good({"-b", "256"}).ubatch_size, 256);
   EXPECT_EQ(good({"-ub", "1024", "--grid-step", "1024"}).grid_step, 1024);
   EXPECT_NE(bad({"--grid-step", "100"}), "no error");

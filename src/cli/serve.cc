@@ -6,10 +6,13 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <thread>
 
 #include "api/api_server.h"
+#include "base/free_memory.h"
+#include "cache/fingerprint.h"
 #include "cli/serve_log.h"
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
@@ -107,6 +110,50 @@ ChatDefaults chat_defaults(const ServeOptions& options, const ModelCard& card) {
   return defaults;
 }
 
+// --- what is kept, and what it depends on --------------------------------------
+
+ByteCount cache_budget(const ServeOptions& options) {
+  constexpr ByteCount kMebibyte = 1 << 20;
+  if (options.cache_ram_mib == kCacheRamUnlimited) return std::numeric_limits<ByteCount>::max() / 2;
+  if (options.cache_ram_mib >= 0) return static_cast<ByteCount>(options.cache_ram_mib) * kMebibyte;
+  return free_memory().value_or(4096 * kMebibyte) / 4 / kMebibyte * kMebibyte;
+}
+
+// On a processor chunks of 256 are as fast as larger ones, and a prompt that
+// parts inside a message finds a nearer place; a GPU wants them large.
+TokenPos grid_step(const ServeOptions& options, bool on_gpu) {
+  if (options.grid_step > 0) return options.grid_step;
+  const TokenPos largest = options.ubatch_size / 64 * 64;
+  return on_gpu ? largest : std::min(TokenPos{256}, largest);
+}
+
+// All that shapes a state besides its tokens.
+Fingerprint fingerprint_of(const ServeOptions& options, const std::string& digest,
+                           const SchedulerOptions& scheduling, TokenPos context) {
+  const auto number = [](auto value) { return std::to_string(value); };
+  Fingerprint facts;
+  facts.add("model", digest)
+      .add("engine", llama_library_info())
+      .add("kv", options.cache_type_k + "/" + options.cache_type_v)
+      .add("flash", number(static_cast<int>(options.flash_attn)))
+      .add("swa-full", number(options.swa_full))
+      .add("context", number(context))
+      .add("rope", options.rope_scaling + "/" + number(options.rope_freq_base) + "/" +
+                       number(options.rope_freq_scale))
+      .add("yarn", number(options.yarn_orig_ctx) + "/" + number(options.yarn_ext_factor) + "/" +
+                       number(options.yarn_attn_factor) + "/" + number(options.yarn_beta_fast) +
+                       "/" + number(options.yarn_beta_slow))
+      .add("device", options.device + "/" + number(options.gpu_layers) + "/" + options.split_mode)
+      .add("ubatch", number(options.ubatch_size))
+      .add("grid", number(scheduling.grid_step));
+  // Decoded state is kept in throughput mode only; the order of sums follows the threads.
+  facts.add("mode", options.deterministic ? "deterministic" : "throughput");
+  if (options.deterministic) {
+    facts.add("threads", number(options.threads) + "/" + number(options.threads_batch));
+  }
+  return facts;
+}
+
 std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
 
 // While a model loads the engine's complaints become part of our own error.
@@ -202,8 +249,17 @@ class Server {
     SchedulerOptions scheduling;
     scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
     scheduling.deterministic = options_.deterministic;
-    scheduling.grid_step = options_.grid_step;
-    scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_, &log_);
+    scheduling.grid_step = grid_step(options_, model_.on_gpu);
+    scheduling.cache.memory.budget = cache_budget(options_);
+    scheduling.cache.checkpoint_every = options_.checkpoint_every;
+    scheduling.cache.checkpoints = options_.checkpoints;
+    const auto digest = model_digest(model_.text->card().path);
+    if (!digest) Log::warn(digest.error().message);
+    fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling,
+                                  model_.engine->context_tokens());
+    scheduling.cache.fingerprint = fingerprint_.hex();
+    scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
+                       SchedulerParts{.observer = &log_, .history = history()});
     scheduler_->start();
     running_ = &*scheduler_;
     if (cut_) scheduler_->request_stop(StopMode::kCut);
@@ -211,11 +267,17 @@ class Server {
     announce(seconds);
   }
 
+  TokenHistory* history() { return options_.token_history ? &history_ : nullptr; }
+
   std::shared_ptr<const Backend> make_backend() {
     auto backend = std::make_shared<Backend>();
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     backend->text = model_.text;
     backend->scheduler = &*scheduler_;
+    backend->space_of = [facts = fingerprint_](const std::string& tenant) {
+      return facts.space(tenant);
+    };
+    backend->history = history();
     backend->shape = model_.engine->shape();
     backend->slots = model_.engine->slot_count();
     backend->context_tokens = model_.engine->context_tokens();
@@ -250,6 +312,9 @@ class Server {
                         {"context", context},
                         {"trained", card.context_train},
                         {"memory", human_bytes(state)}});
+    const ByteCount budget = scheduler_->cache_status().budget;
+    Log::info(budget == 0 ? "cache: off, only slots are continued"
+                          : "cache: up to " + human_bytes(budget) + " of memory for states");
     const bool tls = !options_.ssl_cert_file.empty();
     Log::info(std::string("ready at ") + (tls ? "https://" : "http://") + options_.host + ":" +
               std::to_string(api_->port()) + "  (OpenAI clients: add /v1; Ctrl-C to stop)");
@@ -288,7 +353,9 @@ class Server {
   SteadyClock clock_;
   RequestLog log_;
   std::unique_ptr<ApiServer> api_;
+  TokenHistory history_;
   LoadedModel model_;
+  Fingerprint fingerprint_;
   std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined
   std::atomic<Scheduler*> running_{nullptr};
   std::thread loader_;

@@ -9,7 +9,7 @@
 //   E1  length(slot) is the number of tokens in the slot's live state, and the
 //       library agrees with it
 //   E2  0 <= length(slot) <= context_tokens()
-//   E3  after prefill, decode, load or restore returned an Error the slots they
+//   E3  after prefill, decode, load, restore or normalize returned an Error the slots they
 //       named are empty; a refused cut, and every const operation, has changed
 //       nothing (not verified by check(): it needs a before and an after)
 //
@@ -164,6 +164,12 @@ class Engine {
   // Replaces the slot's state. Rows that leave a gap, a snapshot of another
   // length, and damaged or foreign bytes are Errors that leave the slot empty.
   [[nodiscard]] virtual Result<void> restore(SlotId slot, const RestorePoint& point) = 0;
+
+  // Gives the slot the layout that restoring its state would give it. Where the
+  // order in which rows lie shows in the last bits (sliding windows, which move
+  // through a ring), a run that was never interrupted agrees with a restored one
+  // only if both do this at the same places. On an Error the slot is empty.
+  [[nodiscard]] virtual Result<void> normalize(SlotId slot) = 0;
 
   // Violations of E1 and E2; empty when they hold.
   [[nodiscard]] virtual std::vector<std::string> check() const = 0;

@@ -297,6 +297,7 @@ Result<void> FakeEngine::restore(SlotId slot, const RestorePoint& point) {
     clear(slot);
     return failure(std::string("A saved state was refused: ") + why);
   };
+  if (fault(FakeOperation::kLoad) == FakeFault::kFail) return refuse("load was told to fail.");
   const TokenPos length = length_of(point.tokens);
   State fresh;
   for (const RowsView& rows : point.rows) {

@@ -68,6 +68,7 @@ class FakeEngine final : public Engine {
   [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                              TokenPos end) const override;
   [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> normalize(SlotId) override { return {}; }
   [[nodiscard]] std::vector<std::string> check() const override;
 
   // Work done so far, for tests that count it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace holdfast {
 
@@ -10,6 +11,11 @@ class Clock {
   using TimePoint = std::chrono::steady_clock::time_point;
   virtual ~Clock() = default;
   [[nodiscard]] virtual TimePoint now() const = 0;
+  // What the calendar says, for people to read; never for measuring.
+  [[nodiscard]] virtual std::int64_t unix_ms() const {
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  }
 };
 
 class SteadyClock final : public Clock {

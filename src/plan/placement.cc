@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/cuts.h"
+
 namespace holdfast {
 
 const char* checkpoint_kind_name(CheckpointKind kind) {
@@ -19,12 +21,6 @@ const char* checkpoint_kind_name(CheckpointKind kind) {
 bool always_kept(CheckpointKind kind) { return kind >= CheckpointKind::kTip; }
 
 namespace {
-
-// The deepest cut that is not beyond `limit`, or 0.
-TokenPos floor_of(std::span<const TokenPos> cuts, TokenPos limit) {
-  const auto above = std::ranges::upper_bound(cuts, limit);
-  return above == cuts.begin() ? 0 : *std::prev(above);
-}
 
 bool ends_message(std::span<const MessageSpan> spans, TokenPos position) {
   return std::ranges::any_of(spans, [&](const MessageSpan& s) { return s.end == position; });

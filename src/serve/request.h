@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cache/receipt.h"
+#include "cache/token_history.h"
 #include "engine/engine.h"
 #include "engine/sampling.h"
 #include "state/tokens.h"
+#include "tree/types.h"
 
 namespace holdfast {
 
@@ -65,6 +68,7 @@ struct Finished {
   SlotId slot;
   TokenPos prompt_tokens = 0;
   Timings timings;
+  std::shared_ptr<const Receipt> receipt;  // what was reused, and why not more
 };
 
 struct Failed {
@@ -84,10 +88,15 @@ class EventSink {
 
 struct GenerateRequest {
   std::string id;
-  std::string client;  // who asks, for fairness: an API key or an address
+  std::string client;    // who asks, for fairness: an API key or an address
+  std::string response;  // id of the answer that this is a part of
+  std::string tenant;    // who may see its receipt
+  SpaceKey space;        // which states it may use and adds to: model, settings, tenant
   Tokens prompt;
   std::string prompt_field = "prompt";  // where the prompt came from, for errors
   std::vector<MessageSpan> spans;
+  TokenPos history_tokens = 0;              // of the prompt, kept as they were once sampled
+  std::optional<AnswerPlace> answer_place;  // chats: where its answer will be remembered
   std::unique_ptr<Sampler> sampler;
   TokenPos max_tokens = -1;  // -1: as many as the context holds
   std::vector<std::string> stops;

@@ -13,6 +13,12 @@ GridRule grid_rule(const Engine& engine, const TextModel& text, TokenPos step) {
   return {std::min(step, engine.chunk_tokens_max()), text.turn_ends()};
 }
 
+CacheOptions cache_options(const SchedulerOptions& options) {
+  CacheOptions cache = options.cache;
+  cache.deterministic = options.deterministic;
+  return cache;
+}
+
 Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancelled.", ""}; }
 
 Error stopping_error() { return {ErrorCode::kUnavailable, "The server is shutting down.", ""}; }
@@ -24,17 +30,23 @@ constexpr std::uint64_t kOldestEvery = 4;
 }  // namespace
 
 Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions options,
-                     const Clock& clock, SchedulerObserver* observer)
+                     const Clock& clock, SchedulerParts parts)
     : engine_(engine),
       text_(text),
       options_(options),
       clock_(clock),
-      observer_(observer),
-      grid_(grid_rule(engine, text, options.grid_step)) {
+      observer_(parts.observer),
+      history_(parts.history),
+      grid_(grid_rule(engine, text, options.grid_step)),
+      cache_(engine, cache_options(options), clock, parts.companion),
+      ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
     Slot slot;
     slot.id = SlotId{i};
     slots_.push_back(std::move(slot));
+  }
+  if (observer_ != nullptr) {
+    cache_.memory().on_evicted = [this](const Victim& victim) { observer_->on_evicted(victim); };
   }
   publish_status();
 }
@@ -92,6 +104,29 @@ SchedulerStatus Scheduler::status() const {
   return now;
 }
 
+CacheStatus Scheduler::cache_status() const {
+  const std::lock_guard lock(mutex_);
+  return published_cache_;
+}
+
+std::future<ByteCount> Scheduler::clear_cache() {
+  std::future<ByteCount> freed;
+  {
+    const std::lock_guard lock(mutex_);
+    freed = clears_.emplace_back().get_future();
+  }
+  news_.notify_one();
+  return freed;
+}
+
+void Scheduler::note_tool_call(const std::string& request_id) {
+  {
+    const std::lock_guard lock(mutex_);
+    tool_calls_.push_back(request_id);
+  }
+  news_.notify_one();
+}
+
 void Scheduler::start() {
   CHECK(!thread_.joinable());
   thread_ = std::thread([this] { run(); });
@@ -116,9 +151,12 @@ void Scheduler::run() {
   for (;;) {
     if (turn()) continue;
     std::unique_lock lock(mutex_);
-    if (stop_ && arrivals_.empty()) return;
+    if (stop_ && arrivals_.empty() && clears_.empty()) return;
     // While a request waits a slot is busy, so the loop turns and sees its deadline.
-    const auto has_news = [&] { return !arrivals_.empty() || !cancels_.empty() || stop_; };
+    const auto has_news = [&] {
+      return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !tool_calls_.empty() ||
+             stop_;
+    };
     news_.wait(lock, has_news);
   }
 }
@@ -135,14 +173,28 @@ bool Scheduler::turn() {
 
 void Scheduler::take_arrivals() {
   bool cut = false;
+  std::vector<std::string> tool_calls;
+  std::vector<std::promise<ByteCount>> clears;
   {
     const std::lock_guard lock(mutex_);
+    tool_calls.swap(tool_calls_);
+    clears.swap(clears_);
     for (auto& job : arrivals_) queue_.push_back(std::move(job));
     arrivals_.clear();
     cancelled_.insert(cancels_.begin(), cancels_.end());
     cancels_.clear();
     cut = stop_ == StopMode::kCut;
     if (cut) waiting_ = 0;
+  }
+  for (const std::string& id : tool_calls) {
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+      if (ended_[i].first == id) cache_.called_tool(slots_[i].id, ended_[i].second);
+    }
+  }
+  for (auto& promise : clears) {
+    const ByteCount freed = cache_.clear();
+    publish_status();  // whoever looks next sees it
+    promise.set_value(freed);
   }
   if (cut) end_everything();
 }
@@ -188,18 +240,26 @@ void Scheduler::end_cancelled_and_late() {
 
 // --- admission -------------------------------------------------------------
 
+// Each round lets one request begin, or finds out for whom it waits.
 void Scheduler::admit_waiting() {
   for (;;) {
     const auto next = next_in_queue();
     if (next == queue_.end()) return;
-    Slot* slot = choose_slot(**next);
-    auto job = std::move(*next);
+    Job& job = **next;
+    const Outlook outlook = cache_.plan(job.prompt(), idle_slots_for(job));
+    job.awaited = cache_.worth_waiting_for(job.prompt(), outlook);
+    if (job.awaited) {
+      const Slot& other = slots_[static_cast<std::size_t>(job.awaited->slot.value)];
+      job.receipt.waited_for = other.job->request.id;
+      continue;
+    }
+    auto admitted = std::move(*next);
     queue_.erase(next);
     {
       const std::lock_guard lock(mutex_);
       --waiting_;
     }
-    start_job(*slot, std::move(job));
+    start_job(std::move(admitted), outlook);
   }
 }
 
@@ -212,7 +272,7 @@ std::deque<std::unique_ptr<Job>>::iterator Scheduler::next_in_queue() {
   }
   auto best = queue_.end();
   for (auto it = queue_.begin(); it != queue_.end(); ++it) {
-    if (!slot_is_free_for(**it)) continue;
+    if (!may_start(**it)) continue;
     if (best == queue_.end() || at_work[(*it)->request.client] < at_work[(*best)->request.client]) {
       best = it;
     }
@@ -220,47 +280,36 @@ std::deque<std::unique_ptr<Job>>::iterator Scheduler::next_in_queue() {
   return best;
 }
 
-bool Scheduler::slot_is_free_for(const Job& job) const {
+bool Scheduler::may_start(const Job& job) const {
+  if (job.awaited && cache_.still_coming(*job.awaited)) return false;
   return std::ranges::any_of(slots_, [&](const Slot& slot) {
     return slot.idle() && (!job.request.slot || *job.request.slot == slot.id);
   });
 }
 
-TokenPos Scheduler::tokens_kept_on(const Slot& slot, const Job& job) const {
-  if (!job.request.reuse) return 0;
-  return find_continuation(engine_, slot, job.request.prompt, job.cuts, options_.deterministic)
-      .keep;
-}
-
-// The idle slot that saves the most; among equals the one unused for longest. A
-// slot that would lose more than it keeps belongs to another conversation that
-// begins alike, and counts as one that saves nothing.
-Slot* Scheduler::choose_slot(const Job& job) {
-  Slot* best = nullptr;
-  TokenPos best_keep = -1;
-  for (Slot& slot : slots_) {
-    if (!slot.idle() || (job.request.slot && *job.request.slot != slot.id)) continue;
-    const TokenPos kept = tokens_kept_on(slot, job);
-    const TokenPos keep = 2 * kept >= length_of(slot.tokens) ? kept : 0;
-    const bool better = keep > best_keep || (keep == best_keep && slot.last_used < best->last_used);
-    if (best == nullptr || better) {
-      best = &slot;
-      best_keep = keep;
+std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {
+  std::vector<SlotId> slots;
+  for (const Slot& slot : slots_) {
+    if (slot.idle() && (!job.request.slot || *job.request.slot == slot.id)) {
+      slots.push_back(slot.id);
     }
   }
-  return best;
+  return slots;
 }
 
-void Scheduler::start_job(Slot& slot, std::unique_ptr<Job> job) {
+void Scheduler::start_job(std::unique_ptr<Job> job, const Outlook& outlook) {
   job->started = clock_.now();
   job->timings.queued_ms = ms_between(job->submitted, job->started);
-  const TokenPos keep = tokens_kept_on(slot, *job);
-  // A refusal is an answer: the prompt is then computed from its beginning.
-  if (engine_.cut(slot.id, keep) == CutAnswer::kRefused) engine_.clear(slot.id);
-  slot.tokens.resize(static_cast<std::size_t>(engine_.length(slot.id)));
-  slot.exact = std::min(slot.exact, length_of(slot.tokens));
-  slot.last_used = ++admissions_;
-  job->timings.cached_tokens = length_of(slot.tokens);
+  Receipt& receipt = job->receipt;
+  receipt.id = job->request.id;
+  receipt.response = job->request.response;
+  receipt.tenant = job->request.tenant;
+  receipt.history_tokens = job->request.history_tokens;
+  receipt.unix_ms = clock_.unix_ms();
+  receipt.queued_ms = job->timings.queued_ms;
+  cache_.begin(job->prompt(), outlook, receipt);
+  job->timings.cached_tokens = receipt.restored;
+  Slot& slot = slots_[static_cast<std::size_t>(receipt.slot)];
   slot.job = std::move(job);
   ++totals_.requests;
 
@@ -271,13 +320,21 @@ void Scheduler::start_job(Slot& slot, std::unique_ptr<Job> job) {
 
 // --- reading the prompt ----------------------------------------------------
 
+bool Scheduler::prefilling(const Slot& slot) const {
+  return !slot.idle() && prefill_left(slot) > 0;
+}
+
+TokenPos Scheduler::prefill_left(const Slot& slot) const {
+  return slot.job->prompt_length() - cache_.length(slot.id);
+}
+
 Slot* Scheduler::choose_prefill() {
   Slot* oldest = nullptr;
   Slot* nearest = nullptr;
   for (Slot& slot : slots_) {
-    if (!slot.prefilling()) continue;
-    if (oldest == nullptr || slot.last_used < oldest->last_used) oldest = &slot;
-    if (nearest == nullptr || slot.prefill_left() < nearest->prefill_left()) nearest = &slot;
+    if (!prefilling(slot)) continue;
+    if (oldest == nullptr || cache_.run(slot.id) < cache_.run(oldest->id)) oldest = &slot;
+    if (nearest == nullptr || prefill_left(slot) < prefill_left(*nearest)) nearest = &slot;
   }
   return chunks_ % kOldestEvery == 0 ? oldest : nearest;
 }
@@ -287,7 +344,7 @@ bool Scheduler::prefill_one_chunk() {
   if (slot == nullptr) return false;
   ++chunks_;
   Job& job = *slot->job;
-  const TokenPos begin = length_of(slot->tokens);
+  const TokenPos begin = cache_.length(slot->id);
   const auto cut = std::ranges::upper_bound(job.cuts, begin);
   const TokenPos end = cut == job.cuts.end() ? job.prompt_length() : *cut;
   const bool last = end == job.prompt_length();
@@ -296,15 +353,17 @@ bool Scheduler::prefill_one_chunk() {
   const TokenSpan chunk =
       TokenSpan(job.request.prompt)
           .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  if (auto ready = cache_.before_chunk(slot->id); !ready) {
+    fail(*slot, ready.error());
+    return true;
+  }
   if (auto run =
           engine_.prefill(slot->id, chunk, wants_logits ? LogitsOf::kLastToken : LogitsOf::kNone);
       !run) {
     fail(*slot, run.error());
     return true;
   }
-  const bool chunk_on_grid = slot->exact == begin && cut != job.cuts.end();
-  slot->tokens.insert(slot->tokens.end(), chunk.begin(), chunk.end());
-  if (chunk_on_grid) slot->exact = end;
+  cache_.prefilled(slot->id, chunk, cut != job.cuts.end(), job.receipt);
   job.timings.prompt_tokens += length_of(chunk);
   job.timings.prompt_ms = ms_between(job.started, clock_.now());
 
@@ -319,6 +378,9 @@ bool Scheduler::prefill_one_chunk() {
 void Scheduler::finish_prefill(Slot& slot) {
   Job& job = *slot.job;
   job.first_token = clock_.now();
+  job.receipt.prompt_ms = ms_between(job.started, job.first_token);
+  cache_.note_prefill_speed(job.timings.prompt_tokens,
+                            job.receipt.prompt_ms - job.receipt.restore_ms);
   if (job.request.max_tokens == 0) {
     finish(slot, FinishReason::kMaxTokens, "");
     return;
@@ -352,7 +414,7 @@ void Scheduler::decode_together(std::span<Slot* const> slots) {
     return;
   }
   for (Slot* slot : slots) {
-    slot->tokens.push_back(*slot->job->next_token);
+    cache_.decoded(slot->id, *slot->job->next_token);
     slot->job->next_token.reset();
     sample_next(*slot);
   }
@@ -375,6 +437,7 @@ void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
   const bool ends = text_.ends_generation(sampled.token) && !job.request.ignore_eos;
   const std::string bytes =
       ends ? std::string() : text_.piece(sampled.token, job.request.special_text);
+  if (!ends) job.answer.push_back(sampled.token);
   if (job.request.want_tokens && !ends) job.reports.push_back({sampled, bytes});
   auto step = job.assembler.feed(bytes);
   if (step.stop) {
@@ -387,7 +450,7 @@ void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
   }
   const bool out_of_tokens =
       job.request.max_tokens > 0 && job.timings.predicted_tokens >= job.request.max_tokens;
-  const bool out_of_context = length_of(slot.tokens) + 1 > engine_.context_tokens();
+  const bool out_of_context = cache_.length(slot.id) + 1 > engine_.context_tokens();
   if (out_of_tokens || out_of_context) {
     send_text(slot, step.text + job.assembler.flush());
     return finish(slot, out_of_tokens ? FinishReason::kMaxTokens : FinishReason::kContextFull, "");
@@ -406,20 +469,30 @@ void Scheduler::send_text(Slot& slot, std::string text) {
 // --- ends ------------------------------------------------------------------
 
 void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string) {
-  const std::unique_ptr<Job> job = std::move(slot.job);
-  note_timings(job->timings);
-  const Finished finished{reason, std::move(stop_string), slot.id, job->prompt_length(),
-                          job->timings};
+  const std::unique_ptr<Job> job = end_job(slot);
+  if (history_ != nullptr && job->request.answer_place) {
+    history_->remember(*job->request.answer_place, text_, job->answer);
+  }
+  const Finished finished{reason,       std::move(stop_string),
+                          slot.id,      job->prompt_length(),
+                          job->timings, std::make_shared<const Receipt>(job->receipt)};
   if (observer_ != nullptr) observer_->on_finished(job->request, finished);
   job->request.sink->on_event(finished);
 }
 
 // What the slot holds stays there: it was computed, and may be continued.
-void Scheduler::fail(Slot& slot, const Error& error) {
-  const std::unique_ptr<Job> job = std::move(slot.job);
+std::unique_ptr<Job> Scheduler::end_job(Slot& slot) {
+  std::unique_ptr<Job> job = std::move(slot.job);
   note_timings(job->timings);
-  slot.tokens.resize(static_cast<std::size_t>(engine_.length(slot.id)));
-  slot.exact = std::min(slot.exact, length_of(slot.tokens));
+  ended_[static_cast<std::size_t>(slot.id.value)] = {job->request.id, cache_.run(slot.id)};
+  cache_.end(slot.id);
+  job->receipt.complete = true;
+  receipts_.put(job->receipt);
+  return job;
+}
+
+void Scheduler::fail(Slot& slot, const Error& error) {
+  const std::unique_ptr<Job> job = end_job(slot);
   fail_job(*job, error);
 }
 
@@ -446,16 +519,17 @@ void Scheduler::publish_status() {
     out = SlotStatus{};
     out.id = slot.id;
     out.busy = !slot.idle();
-    out.tokens_held = length_of(slot.tokens);
+    out.tokens_held = cache_.length(slot.id);
     if (slot.idle()) continue;
-    out.prefilling = slot.prefilling();
+    out.prefilling = prefilling(slot);
     out.request_id = slot.job->request.id;
     out.prompt_tokens = slot.job->prompt_length();
-    out.prompt_processed = std::min(length_of(slot.tokens), slot.job->prompt_length());
+    out.prompt_processed = std::min(cache_.length(slot.id), slot.job->prompt_length());
     out.predicted = slot.job->timings.predicted_tokens;
   }
   const std::lock_guard lock(mutex_);
   published_ = totals_;
+  published_cache_ = cache_.status();
 }
 
 std::vector<std::string> Scheduler::check() const {
@@ -470,14 +544,11 @@ std::vector<std::string> Scheduler::check() const {
   for (const Slot& slot : slots_) {
     const std::string name = "slot " + std::to_string(slot.id.value);
     if (!slot.idle()) see(*slot.job, name.c_str());
-    if (length_of(slot.tokens) != engine_.length(slot.id)) {
-      violations.push_back("S2: " + name + " lists " + std::to_string(slot.tokens.size()) +
-                           " tokens, the engine holds " + std::to_string(engine_.length(slot.id)));
-    }
-    if (!slot.idle() && !slot.prefilling() && !slot.decoding()) {
+    if (!slot.idle() && !prefilling(slot) && !slot.decoding()) {
       violations.push_back("S4: " + name + " has a request and nothing to do for it");
     }
   }
+  for (const std::string& violation : cache_.check()) violations.push_back("S2: " + violation);
   const std::lock_guard lock(mutex_);
   if (waiting_ > options_.queue_max) violations.push_back("S3: the queue is too long");
   if (waiting_ != arrivals_.size() + queue_.size()) {

@@ -1,14 +1,15 @@
 // Scheduler owns the engine and runs every request: one loop on one thread.
 //
-//   submit --> queue --> admit to a slot --> prefill chunk by chunk
-//                                      `--> decode, batched with other slots
+//   submit --> queue --> begin on a slot --> prefill chunk by chunk
+//                 ^       (StateCache)  `--> decode, batched with other slots
+//                 `-- waits while another request computes the prefix it needs
 //
 // Each turn of the loop runs at most one prefill chunk and one decode step, so
 // a long prompt never delays another request's next token by more than a chunk.
 //
 // Invariants, verified by check(), which tests call between turns:
 //   S1  a request is in exactly one place: the queue, or one slot
-//   S2  a slot's token list has as many tokens as the engine says it holds
+//   S2  the cache's own invariants hold: it knows what each slot holds
 //   S3  the queue holds at most `queue_max` requests
 //   S4  a slot with a request has something to do for it: tokens to read, or one
 //       to decode
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +32,10 @@
 
 #include "base/result.h"
 #include "base/thread_annotations.h"
+#include "cache/cache_status.h"
+#include "cache/receipt.h"
+#include "cache/state_cache.h"
+#include "cache/token_history.h"
 #include "engine/engine.h"
 #include "engine/text.h"
 #include "env/clock.h"
@@ -39,11 +45,21 @@
 
 namespace holdfast {
 
+class SchedulerObserver;
+
 struct SchedulerOptions {
   std::size_t queue_max = 256;
   // Decode slots one by one, so that no request's numerics depend on another.
   bool deterministic = false;
   TokenPos grid_step = 512;
+  CacheOptions cache;  // `deterministic` there follows from the one here
+};
+
+// What runs beside the engine, where there is one.
+struct SchedulerParts {
+  SchedulerObserver* observer = nullptr;
+  TokenHistory* history = nullptr;  // learns the tokens of each answer
+  Companion* companion = nullptr;
 };
 
 struct SlotStatus {
@@ -79,6 +95,7 @@ class SchedulerObserver {
   virtual void on_progress(const GenerateRequest&, const PromptProgress&) {}
   virtual void on_finished(const GenerateRequest&, const Finished&) {}
   virtual void on_failed(const GenerateRequest&, const Error&) {}
+  virtual void on_evicted(const Victim&) {}
 };
 
 enum class StopMode {
@@ -89,7 +106,7 @@ enum class StopMode {
 class Scheduler {
  public:
   Scheduler(Engine& engine, const TextModel& text, SchedulerOptions options, const Clock& clock,
-            SchedulerObserver* observer = nullptr);
+            SchedulerParts parts = {});
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -101,6 +118,13 @@ class Scheduler {
   // Ends a request at its next step; its sink receives Failed(kCancelled).
   void cancel(const std::string& request_id);
   [[nodiscard]] SchedulerStatus status() const;
+  [[nodiscard]] CacheStatus cache_status() const;
+  [[nodiscard]] const ReceiptLog& receipts() const { return receipts_; }
+  // Drops everything the cache holds; what a running request needs stays in its
+  // slot. The answer is how many bytes that freed, at the loop's next turn.
+  [[nodiscard]] std::future<ByteCount> clear_cache();
+  // The answer to this request called a tool: its client will soon be back.
+  void note_tool_call(const std::string& request_id);
 
   // Runs the loop on a thread of its own until stop().
   void start();
@@ -120,11 +144,12 @@ class Scheduler {
   void end_everything();
   void end_cancelled_and_late();
   void admit_waiting();
-  [[nodiscard]] bool slot_is_free_for(const Job& job) const;
-  [[nodiscard]] Slot* choose_slot(const Job& job);
-  [[nodiscard]] TokenPos tokens_kept_on(const Slot& slot, const Job& job) const;
+  [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
+  [[nodiscard]] bool may_start(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
-  void start_job(Slot& slot, std::unique_ptr<Job> job);
+  void start_job(std::unique_ptr<Job> job, const Outlook& outlook);
+  [[nodiscard]] bool prefilling(const Slot& slot) const;
+  [[nodiscard]] TokenPos prefill_left(const Slot& slot) const;
   [[nodiscard]] Slot* choose_prefill();
   bool prefill_one_chunk();
   void finish_prefill(Slot& slot);
@@ -136,6 +161,7 @@ class Scheduler {
   void finish(Slot& slot, FinishReason reason, std::string stop_string);
   void fail(Slot& slot, const Error& error);
   void fail_job(const Job& job, const Error& error);
+  [[nodiscard]] std::unique_ptr<Job> end_job(Slot& slot);
   void publish_status();
   void note_timings(const Timings& timings);
 
@@ -144,15 +170,19 @@ class Scheduler {
   const SchedulerOptions options_;
   const Clock& clock_;
   SchedulerObserver* const observer_;
+  TokenHistory* const history_;
   const Grid grid_;
+  ReceiptLog receipts_;
 
   // The loop's own.
+  StateCache cache_;
   std::vector<Slot> slots_;
   std::deque<std::unique_ptr<Job>> queue_;
   std::unordered_set<std::string> cancelled_;
-  std::uint64_t admissions_ = 0;
   std::uint64_t chunks_ = 0;
   SchedulerStatus totals_;
+  // Requests that ended last on each slot, and their runs, for note_tool_call().
+  std::vector<std::pair<std::string, std::uint64_t>> ended_;
 
   // Between the loop and the others.
   mutable std::mutex mutex_;
@@ -161,7 +191,10 @@ class Scheduler {
   std::vector<std::string> cancels_ GUARDED_BY(mutex_);
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;  // arrivals and queue together (S3)
   std::optional<StopMode> stop_ GUARDED_BY(mutex_);
+  std::vector<std::string> tool_calls_ GUARDED_BY(mutex_);
+  std::vector<std::promise<ByteCount>> clears_ GUARDED_BY(mutex_);
   SchedulerStatus published_ GUARDED_BY(mutex_);
+  CacheStatus published_cache_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

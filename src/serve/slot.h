@@ -1,14 +1,13 @@
-// Slot: one of the engine's sequences, what it holds and who uses it.
+// Slot: one of the engine's sequences and who uses it. What it holds, the cache knows.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "cache/state_cache.h"
 #include "env/clock.h"
 #include "serve/request.h"
 #include "serve/text_assembler.h"
-#include "state/grid.h"
 
 namespace holdfast {
 
@@ -18,6 +17,9 @@ struct Job {
       : request(std::move(r)), assembler(request.stops), submitted(now) {}
 
   [[nodiscard]] TokenPos prompt_length() const { return length_of(request.prompt); }
+  [[nodiscard]] Prompt prompt() const {
+    return {request.space, request.prompt, cuts, request.spans, request.reuse};
+  }
 
   GenerateRequest request;
   TextAssembler assembler;
@@ -28,41 +30,17 @@ struct Job {
   std::vector<TokenPos> cuts;        // the prompt's grid
   std::optional<Token> next_token;   // sampled, not yet computed
   std::vector<TokenReport> reports;  // tokens whose text is still held back
-};
-
-// Where a request may begin on a slot: its first `keep` tokens are already
-// there and need not be computed again.
-struct Continuation {
-  TokenPos keep = 0;
+  Tokens answer;                     // sampled so far, without the one that ended it
+  std::optional<Awaited> awaited;    // waits in the queue for another's prefix
+  Receipt receipt;
 };
 
 struct Slot {
   SlotId id;
-  // The tokens that the engine's live state was computed from.
-  Tokens tokens;
-  // Tokens [0, exact) were computed as prefill up to a cut of the grid: the same
-  // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
-  TokenPos exact = 0;
-  std::unique_ptr<Job> job;     // null: idle
-  std::uint64_t last_used = 0;  // by count of admissions
+  std::unique_ptr<Job> job;  // null: idle
 
   [[nodiscard]] bool idle() const { return job == nullptr; }
-  [[nodiscard]] bool prefilling() const {
-    return job != nullptr && length_of(tokens) < job->prompt_length();
-  }
-  [[nodiscard]] TokenPos prefill_left() const { return job->prompt_length() - length_of(tokens); }
   [[nodiscard]] bool decoding() const { return job != nullptr && job->next_token.has_value(); }
 };
-
-// How much of `prompt` the slot's live state saves. The last prompt token is
-// always computed, because its logits are needed.
-//
-// Kept prefill state ends at a cut of the grid, so that what follows is chunked
-// as in a cold run. Decoded state differs from prefill state in its last bits;
-// it is kept only when `deterministic` is off.
-[[nodiscard]] Continuation find_continuation(const Engine& engine, const Slot& slot,
-                                             TokenSpan prompt,
-                                             const std::vector<TokenPos>& prompt_cuts,
-                                             bool deterministic);
 
 }  // namespace holdfast

@@ -23,6 +23,7 @@ struct Stop {
   TokenPos position = 0;
   bool has_snapshot = false;
   bool restorable = false;  // a state can be restored at exactly this position
+  Hints marks;              // as its owner marked it
 };
 
 struct Match {

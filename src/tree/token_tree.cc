@@ -33,7 +33,7 @@ Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
 
   const auto place = tree::walk(root, tokens, [&](const Node& node) {
     const bool restorable = node.reachable && (node.has_snapshot || !needs.snapshot);
-    match.stops.push_back({node.id, node.end, node.has_snapshot, restorable});
+    match.stops.push_back({node.id, node.end, node.has_snapshot, restorable, node.marks});
     if (needs.blocks && match.covered == node.begin()) match.covered = node.covered_to;
   });
   const Node& last = *place.node;

@@ -21,11 +21,13 @@ TEST(TokenTreeNeeds, FollowFromThePartsOfTheState) {
     const StateNeeds all = StateNeeds::of({.parts = std::move(parts)});
     return std::pair(all.blocks, all.snapshot);
   };
-  const Part extent{.kind = PartKind::kExtent};
+  const Part extent{.kind = PartKind::kExtent, .bytes_per_token = 8};
+  const Part empty_extent{.kind = PartKind::kExtent};
   const Part window{.kind = PartKind::kWindow};
   const Part recurrent{.kind = PartKind::kSnapshot};
   EXPECT_EQ(needs({extent}), std::pair(true, false));
   EXPECT_EQ(needs({extent, window}), std::pair(true, true));
+  EXPECT_EQ(needs({empty_extent, window}), std::pair(false, true)) << "rows without a byte";
   EXPECT_EQ(needs({extent, recurrent}), std::pair(true, true));
   EXPECT_EQ(needs({recurrent}), std::pair(false, true));
   EXPECT_STREQ(evict_reason_name(EvictReason::kBudget), "budget");

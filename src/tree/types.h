@@ -37,7 +37,8 @@ struct StateNeeds {
   bool snapshot = false;  // a snapshot at the very position
 
   [[nodiscard]] static StateNeeds of(const StateShape& shape) {
-    return {.blocks = shape.find(PartKind::kExtent) != nullptr,
+    const Part* extent = shape.find(PartKind::kExtent);
+    return {.blocks = extent != nullptr && extent->bytes_per_token > 0,
             .snapshot = shape.find(PartKind::kSnapshot) != nullptr ||
                         shape.find(PartKind::kWindow) != nullptr};
   }
@@ -45,20 +46,23 @@ struct StateNeeds {
 
 // What kind of place a node is. The first two follow from the tree; a junction
 // is either seen (two children) or marked; the rest are marked by the owner.
-enum class Hint : std::uint8_t {
+enum class Hint : std::uint16_t {
   kTip = 1 << 0,       // nothing restorable lies deeper
   kInterior = 1 << 1,  // superseded: something deeper is restorable, no fork here
   kJunction = 1 << 2,  // known paths part here, or the owner says so
   kSystemEnd = 1 << 3,
   kPromptEnd = 1 << 4,  // before the generation header
   kMessageEnd = 1 << 5,
-  kStep = 1 << 6,  // inside a long stretch
+  kStep = 1 << 6,      // inside a long stretch
+  kDecoded = 1 << 7,   // a live state ended here, off the grid: its last tokens were sampled
+  kToolCall = 1 << 8,  // the answer that ended here called a tool: its client is soon back
 };
 
 class Hints {
  public:
   constexpr Hints() = default;
-  constexpr Hints(Hint hint) : bits_(static_cast<std::uint8_t>(hint)) {}  // NOLINT: a hint is a set
+  constexpr Hints(Hint hint)
+      : bits_(static_cast<std::uint16_t>(hint)) {}  // NOLINT: a hint is a set
 
   [[nodiscard]] constexpr bool has(Hint hint) const { return (*this & hint) == Hints(hint); }
   [[nodiscard]] constexpr bool none() const { return bits_ == 0; }
@@ -68,8 +72,8 @@ class Hints {
   constexpr bool operator==(const Hints&) const = default;
 
  private:
-  constexpr explicit Hints(int bits) : bits_(static_cast<std::uint8_t>(bits)) {}
-  std::uint8_t bits_ = 0;
+  constexpr explicit Hints(int bits) : bits_(static_cast<std::uint16_t>(bits)) {}
+  std::uint16_t bits_ = 0;
 };
 
 // Hints that follow from the tree and cannot be marked.

@@ -51,6 +51,7 @@ struct LlamaConfig {
 struct LoadedModel {
   std::shared_ptr<const TextModel> text;
   std::unique_ptr<Engine> engine;
+  bool on_gpu = false;
 };
 
 // Share of the file read so far, 0..1. Return false to stop loading.

@@ -350,7 +350,7 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
     if (hash_bytes(rows.bytes) != rows.checksum) return refuse("its bytes are damaged.");
     covered = rows.end;
   }
-  if (shape_.find(PartKind::kExtent) != nullptr && covered < length) return refuse("it has a gap.");
+  if (map->row_bytes() > 0 && covered < length) return refuse("it has a gap.");
   if (has_uncuttable_part()) {
     if (!point.snapshot || point.snapshot->length != length ||
         point.snapshot->scope != SaveScope::kSnapshot) {
@@ -369,6 +369,18 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
   }
   forget_outputs();
   return verify_loaded(slot, length);
+}
+
+// The library writes a window's cells in the order in which they lie and reads
+// them into the first free ones, so a round trip is all it takes.
+Result<void> LlamaEngine::normalize(SlotId slot) {
+  if (shape_.find(PartKind::kWindow) == nullptr || length(slot) == 0) return {};
+  const auto saved = save(slot, SaveScope::kSnapshot);
+  if (!saved) {
+    clear(slot);
+    return saved.error();
+  }
+  return load(slot, *saved);
 }
 
 std::vector<std::string> LlamaEngine::check() const {

@@ -74,6 +74,7 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                              TokenPos end) const override;
   [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> normalize(SlotId slot) override;
 
   [[nodiscard]] std::vector<std::string> check() const override;
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/free_memory.h"
 #include "engine/llama/llama_config.h"
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_text.h"
@@ -187,12 +188,15 @@ ByteCount free_memory_bytes() {
     device_bytes += free;
   }
   if (device_bytes > 0) return device_bytes;
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    ByteCount kib = 0;
-    if (std::sscanf(line.c_str(), "MemAvailable: %lu kB", &kib) == 1) return kib * 1024;
+  return free_memory().value_or(4ULL << 30);
+}
+
+bool has_gpu() {
+  for (std::size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    const auto type = ggml_backend_dev_type(ggml_backend_dev_get(i));
+    if (type == GGML_BACKEND_DEVICE_TYPE_GPU || type == GGML_BACKEND_DEVICE_TYPE_IGPU) return true;
   }
-  return 4ULL << 30;
+  return false;
 }
 
 // The model's own context, or as much of it as the slots can hold in half of
@@ -248,7 +252,7 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
   if (config.warm_up) {
     if (auto warm = warm_up(**engine); !warm) return warm.error();
   }
-  return LoadedModel{std::move(*text), std::move(*engine)};
+  return LoadedModel{std::move(*text), std::move(*engine), config.gpu_layers != 0 && has_gpu()};
 }
 
 }  // namespace holdfast

@@ -1,0 +1,312 @@
+#include "api/cache_pages.h"
+
+#include <charconv>
+#include <chrono>
+#include <future>
+
+#include "api/access.h"
+#include "api/completions.h"
+#include "api/json_fields.h"
+#include "cache/advice.h"
+#include "state/parts.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t kReceiptsDefault = 20;
+constexpr std::size_t kReceiptsMax = 1000;
+// More than any machine has: --cache-ram -1.
+constexpr ByteCount kBudgetUnlimited = ByteCount{1} << 50U;
+// A turn of the scheduler takes as long as a chunk; this only ends a hang.
+constexpr std::chrono::seconds kClearPatience{30};
+
+const char* restored_from(StartSource source) {
+  switch (source) {
+    case StartSource::kNothing: return "nothing";
+    case StartSource::kLive: return "live slot";
+    case StartSource::kSnapshotInPlace: return "snapshot in place";
+    case StartSource::kMemory: return "memory";
+  }
+  return "nothing";
+}
+
+void boolean(ObjectWriter& object, std::string_view name, bool value) {
+  object.raw(name, value ? "true" : "false");
+}
+
+void text_or_null(ObjectWriter& object, std::string_view name, std::string_view value) {
+  if (value.empty()) {
+    object.raw(name, "null");
+  } else {
+    object.text(name, value);
+  }
+}
+
+void count(ObjectWriter& object, std::string_view name, std::uint64_t value) {
+  object.integer(name, static_cast<std::int64_t>(value));
+}
+
+// a / b, or null where there is no b.
+template <typename Number>
+void share(ObjectWriter& object, std::string_view name, Number a, Number b) {
+  if (b <= 0) {
+    object.raw(name, "null");
+  } else {
+    object.real(name, static_cast<double>(a) / static_cast<double>(b));
+  }
+}
+
+// --- a receipt ------------------------------------------------------------------
+
+void append_tokens(std::string& out, const Tokens& tokens) {
+  out += '[';
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json_number(out, std::int64_t{tokens[i]});
+  }
+  out += ']';
+}
+
+struct Sides {
+  std::string known;
+  std::string sent;
+};
+
+Sides sides_of(const Receipt& receipt, const TextModel& text) {
+  if (!receipt.difference) return {};
+  return {text.detokenize(receipt.difference->known), text.detokenize(receipt.difference->sent)};
+}
+
+void append_difference(std::string& out, const Difference& difference, const Sides& sides) {
+  ObjectWriter object(out);
+  object.integer("position", difference.position);
+  if (difference.message < 0) {
+    object.raw("message", "null");
+  } else {
+    object.integer("message", difference.message);
+  }
+  object.text("role", role_name(difference.role));
+  object.text("known_text", sides.known);
+  object.text("sent_text", sides.sent);
+  append_tokens(object.key("known_tokens"), difference.known);
+  append_tokens(object.key("sent_tokens"), difference.sent);
+}
+
+void append_missing(std::string& out, const Receipt& receipt) {
+  const EvictionNote& evicted = receipt.missing.evicted;
+  ObjectWriter object(out);
+  object.text("why", miss_reason_name(receipt.missing.why));
+  object.integer("position", receipt.missing.position);
+  const auto when = evicted_at(receipt);
+  text_or_null(object, "evicted_at", when ? utc_text(*when) : "");
+  text_or_null(object, "evicted_for", evicted ? evict_reason_name(evicted.reason) : "");
+  object.text("sentence", missing_sentence(receipt));
+}
+
+void append_counts(ObjectWriter& object, const Receipt& receipt) {
+  object.integer("prompt_tokens", receipt.prompt_tokens);
+  object.integer("matched_tokens", receipt.matched);
+  object.integer("restorable_tokens", receipt.restorable);
+  object.integer("restored_tokens", receipt.restored);
+  object.text("restored_from", restored_from(receipt.source));
+  object.integer("recomputed_tokens", receipt.recomputed);
+  share(object, "reuse", receipt.restored, receipt.matched);
+  count(object, "bytes_restored", receipt.bytes_in);
+  count(object, "bytes_kept", receipt.bytes_out);
+  object.integer("checkpoints", receipt.checkpoints);
+  object.integer("history_tokens", receipt.history_tokens);
+}
+
+void append_times(ObjectWriter& object, const Receipt& receipt) {
+  object.real("queued_ms", receipt.queued_ms);
+  text_or_null(object, "waited_for", receipt.waited_for);
+  object.real("restore_ms", receipt.restore_ms);
+  object.real("prompt_ms", receipt.prompt_ms);
+  object.real("saved_ms", receipt.saved_ms);
+}
+
+void append_receipt(std::string& out, const Receipt& receipt, const TextModel& text,
+                    ByteCount budget) {
+  const Sides sides = sides_of(receipt, text);
+  ObjectWriter object(out);
+  object.text("id", receipt.id);
+  object.text("response", receipt.response);
+  object.text("time", utc_text(receipt.unix_ms));
+  object.integer("slot", receipt.slot);
+  append_counts(object, receipt);
+  if (receipt.difference) {
+    append_difference(object.key("difference"), *receipt.difference, sides);
+  } else {
+    object.raw("difference", "null");
+  }
+  if (receipt.missing.why != MissReason::kNone) {
+    append_missing(object.key("missing"), receipt);
+  } else {
+    object.raw("missing", "null");
+  }
+  append_times(object, receipt);
+  if (receipt.companion) {
+    object.integer("companion", *receipt.companion);
+  } else {
+    object.raw("companion", "null");
+  }
+  const bool advised = !receipt.advice.empty();
+  text_or_null(object, "advice",
+               advised ? receipt.advice : advice_for(receipt, sides.known, sides.sent, budget));
+  boolean(object, "complete", receipt.complete);
+}
+
+// --- the status -------------------------------------------------------------------
+
+void append_memory(std::string& out, const CacheStatus& status) {
+  ObjectWriter object(out);
+  count(object, "budget_bytes", status.budget);
+  count(object, "resident_bytes", status.resident);
+  count(object, "extent_bytes", status.extents);
+  count(object, "window_bytes", status.windows);
+  count(object, "snapshot_bytes", status.snapshots);
+  count(object, "pinned_bytes", status.pinned);
+  count(object, "peak_bytes", status.peak);
+  count(object, "snapshots", status.snapshot_count);
+  count(object, "nodes", status.nodes);
+  count(object, "tokens", status.tokens);
+  count(object, "remembered_tokens", status.ghost_tokens);
+}
+
+void append_totals(std::string& out, const CacheStatus& status) {
+  ObjectWriter object(out);
+  count(object, "requests", status.requests);
+  count(object, "prompt_tokens", status.prompt_tokens);
+  count(object, "matched_tokens", status.matched_tokens);
+  count(object, "restored_tokens", status.restored_tokens);
+  count(object, "restored_live_tokens", status.restored_live_tokens);
+  count(object, "restored_memory_tokens", status.restored_memory_tokens);
+  count(object, "restores", status.restores);
+  count(object, "restored_bytes", status.restored_bytes);
+  object.real("restore_seconds", status.restore_seconds);
+  object.real("saved_seconds", status.saved_seconds);
+  count(object, "checkpoints", status.checkpoints);
+  count(object, "declined", status.declined);
+  count(object, "stored_bytes", status.stored_bytes);
+  object.real("store_seconds", status.store_seconds);
+  count(object, "evicted_snapshots", status.evicted_snapshots);
+  count(object, "evicted_rows", status.evicted_rows);
+  count(object, "evicted_bytes", status.evicted_bytes);
+  count(object, "quarantined", status.quarantined);
+  count(object, "waits", status.waits);
+}
+
+std::string use_of(const CacheStatus& status) {
+  if (!status.enabled) return "off: only what the slots hold is reused";
+  if (status.budget >= kBudgetUnlimited) return human_bytes(status.resident) + " in use";
+  return human_bytes(status.resident) + " of " + human_bytes(status.budget) + " in use";
+}
+
+std::string summary_of(const CacheStatus& status) {
+  std::string text = use_of(status);
+  if (status.prompt_tokens > 0) {
+    const std::uint64_t per_mille = 1000 * status.restored_tokens / status.prompt_tokens;
+    text += "; " + std::to_string(per_mille / 10) + '.' + std::to_string(per_mille % 10) +
+            "% of all prompt tokens were reused";
+  }
+  return text;
+}
+
+// --- requests -----------------------------------------------------------------------
+
+HttpResponse ok(std::string body) { return {.body = std::move(body)}; }
+
+std::string tenant_of(const HttpRequest& request, const std::string& key_name) {
+  return tenant_name(key_name, request.query_value("cache_salt"));
+}
+
+Result<std::size_t> read_limit(const HttpRequest& request) {
+  const std::string text = request.query_value("limit");
+  if (text.empty()) return kReceiptsDefault;
+  std::size_t limit = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, problem] = std::from_chars(text.data(), last, limit);
+  if (problem == std::errc() && end == last && limit >= 1 && limit <= kReceiptsMax) return limit;
+  return invalid_argument(
+      "limit", "'limit' must be an integer between 1 and " + std::to_string(kReceiptsMax));
+}
+
+}  // namespace
+
+std::string receipt_json(const Receipt& receipt, const TextModel& text, ByteCount budget) {
+  std::string out;
+  append_receipt(out, receipt, text, budget);
+  return out;
+}
+
+std::string cache_status_json(const CacheStatus& status) {
+  std::string out;
+  {
+    ObjectWriter object(out);
+    object.text("object", "cache");
+    boolean(object, "enabled", status.enabled);
+    boolean(object, "deterministic", status.deterministic);
+    object.text("summary", summary_of(status));
+    share(object, "hit_share", status.restored_tokens, status.prompt_tokens);
+    object.text("state", status.state);
+    object.text("fingerprint", status.fingerprint);
+    append_memory(object.key("memory"), status);
+    append_totals(object.key("totals"), status);
+  }
+  return out;
+}
+
+HttpResponse show_cache(const Backend& backend) {
+  return ok(cache_status_json(backend.scheduler->cache_status()));
+}
+
+HttpResponse clear_cache(const Backend& backend, const HttpRequest&) {
+  std::future<ByteCount> freed = backend.scheduler->clear_cache();
+  if (freed.wait_for(kClearPatience) != std::future_status::ready) {
+    return error_response({ErrorCode::kUnavailable,
+                           "The cache is not cleared yet: the server is busy. Try again later.",
+                           ""});
+  }
+  std::string out;
+  try {
+    ObjectWriter object(out);
+    object.text("object", "cache.cleared");
+    count(object, "freed_bytes", freed.get());
+  } catch (const std::future_error&) {  // the scheduler ended before it came to it
+    return error_response({ErrorCode::kUnavailable, "The server is shutting down.", ""});
+  }
+  return ok(std::move(out));
+}
+
+HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,
+                           const std::string& key_name) {
+  const auto limit = read_limit(request);
+  if (!limit) return error_response(limit.error());
+  const ByteCount budget = backend.scheduler->cache_status().budget;
+  std::string out = R"({"object":"list","data":[)";
+  bool first = true;
+  for (const Receipt& receipt :
+       backend.scheduler->receipts().latest(*limit, tenant_of(request, key_name))) {
+    if (!first) out += ',';
+    first = false;
+    append_receipt(out, receipt, *backend.text, budget);
+  }
+  return ok(out + "]}");
+}
+
+HttpResponse show_receipt(const Backend& backend, const HttpRequest& request,
+                          const std::string& key_name, const std::string& id) {
+  const auto receipt = backend.scheduler->receipts().find(id, tenant_of(request, key_name));
+  if (receipt) {
+    return ok(receipt_json(*receipt, *backend.text, backend.scheduler->cache_status().budget));
+  }
+  return error_response({ErrorCode::kNotFound,
+                         "There is no receipt '" + id +
+                             "'. Receipts are kept in memory, those of the latest " +
+                             std::to_string(backend.scheduler->receipts().capacity()) +
+                             " requests and until the server stops, and are shown to the API key "
+                             "and cache_salt that made the request.",
+                         "id"});
+}
+
+}  // namespace holdfast

@@ -1,0 +1,66 @@
+// What the state cache shows of itself: receipts, status, clearing.
+//
+// The JSON of a receipt; a count is in tokens unless its name says otherwise:
+//
+//   id, response        of the generation, and of the answer that the client saw
+//   time                ISO 8601, UTC
+//   slot
+//   prompt_tokens       = restored_tokens + recomputed_tokens, once it has been read
+//   matched_tokens      agree with something seen before
+//   restorable_tokens   up to the deepest place that anything could have restored
+//   restored_tokens     were not computed again
+//   restored_from       "live slot" | "snapshot in place" | "memory" | "nothing"
+//   recomputed_tokens
+//   reuse               restored / matched, 0..1; null when nothing matched
+//   bytes_restored, bytes_kept, checkpoints
+//   history_tokens      kept as they were once sampled
+//   difference          null, or where the prompt leaves what was known:
+//     position, message (null: in none), role,
+//     known_text, sent_text, known_tokens, sent_tokens
+//   missing             null, or why known tokens were read again:
+//     why               "grid" | "never_taken" | "evicted" | "damaged" | "declined" |
+//                       "reuse_off" | "cache_off"
+//     position, evicted_at (null, or as `time`), evicted_for (null, or "budget", ...),
+//     sentence          the same for people
+//   queued_ms, waited_for (null, or the generation that computed the same prefix),
+//   restore_ms, prompt_ms, saved_ms
+//   companion           tokens of the prompt that the draft model had; null: none
+//   advice              one sentence for people; null: nothing to do better
+//   complete            the request has ended
+//
+// A receipt quotes its prompt. Every function that shows one takes the tenant who
+// asks, and shows nobody else's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/backend.h"
+#include "api/http_server.h"
+#include "cache/cache_status.h"
+#include "cache/receipt.h"
+
+namespace holdfast {
+
+// `budget` is the cache's, for the advice; 0: not known. Text that is not UTF-8 is
+// repaired with U+FFFD.
+[[nodiscard]] std::string receipt_json(const Receipt& receipt, const TextModel& text,
+                                       ByteCount budget = 0);
+[[nodiscard]] std::string cache_status_json(const CacheStatus& status);
+
+// --- endpoints ----------------------------------------------------------------
+
+// GET /cache
+[[nodiscard]] HttpResponse show_cache(const Backend& backend);
+// DELETE /cache. Waits for the scheduler's next turn, so not on the I/O thread.
+[[nodiscard]] HttpResponse clear_cache(const Backend& backend, const HttpRequest& request);
+// GET /cache/receipts?limit=N, newest first. `key_name` is ApiKeys::name_of the
+// asker. The receipts of salted requests are shown to those who name the salt:
+// ?cache_salt=...
+[[nodiscard]] HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,
+                                         const std::string& key_name);
+// GET /cache/receipts/ID, by the generation's id or the response's.
+[[nodiscard]] HttpResponse show_receipt(const Backend& backend, const HttpRequest& request,
+                                        const std::string& key_name, const std::string& id);
+
+}  // namespace holdfast

@@ -1,0 +1,157 @@
+#include "api/cache_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/access.h"
+#include "api/json_fields.h"
+#include "engine/fake.h"
+
+namespace holdfast {
+namespace {
+
+Json parsed(const std::string& text) {
+  auto json = parse_json(text);
+  EXPECT_TRUE(json.ok()) << text;
+  return json.ok() ? *json : Json::object();
+}
+
+Tokens bytes_of(std::string_view text) {
+  Tokens tokens;
+  for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
+  return tokens;
+}
+
+Receipt full_receipt() {
+  Receipt receipt;
+  receipt.id = "gen-1";
+  receipt.response = "chatcmpl-1";
+  receipt.tenant = "secret";
+  receipt.unix_ms = 1'794'724'882'123;
+  receipt.slot = 1;
+  receipt.prompt_tokens = 1000;
+  receipt.matched = 500;
+  receipt.restorable = 400;
+  receipt.restored = 400;
+  receipt.source = StartSource::kSnapshotInPlace;
+  receipt.recomputed = 600;
+  receipt.bytes_in = 4096;
+  receipt.bytes_out = 8192;
+  receipt.checkpoints = 3;
+  receipt.history_tokens = 17;
+  receipt.companion = 400;
+  receipt.difference = Difference{.position = 500,
+                                  .known = bytes_of("14:03"),
+                                  .sent = bytes_of("14:04"),
+                                  .message = 0,
+                                  .role = Role::kSystem,
+                                  .message_begin = 1};
+  receipt.missing = {.why = MissReason::kEvicted,
+                     .position = 480,
+                     .evicted = {EvictReason::kBudget, 5},
+                     .evicted_ago_ms = 1000.0};
+  receipt.queued_ms = 1.5;
+  receipt.waited_for = "gen-0";
+  receipt.restore_ms = 2.5;
+  receipt.prompt_ms = 30.0;
+  receipt.saved_ms = 40.0;
+  receipt.complete = true;
+  return receipt;
+}
+
+TEST(ReceiptJson, HasEveryField) {
+  const Json json = parsed(receipt_json(full_receipt(), FakeText()));
+  Json expected = Json::parse(R"({
+    "id": "gen-1", "response": "chatcmpl-1", "time": "2026-11-15T06:41:22.123Z", "slot": 1,
+    "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
+    "restored_tokens": 400, "restored_from": "snapshot in place", "recomputed_tokens": 600,
+    "reuse": 0.8, "bytes_restored": 4096, "bytes_kept": 8192, "checkpoints": 3,
+    "history_tokens": 17,
+    "difference": {"position": 500, "message": 0, "role": "system", "known_text": "14:03",
+      "sent_text": "14:04", "known_tokens": [49, 52, 58, 48, 51],
+      "sent_tokens": [49, 52, 58, 48, 52]},
+    "missing": {"why": "evicted", "position": 480, "evicted_at": "2026-11-15T06:41:21.123Z",
+      "evicted_for": "budget",
+      "sentence": "The state at token 480 was dropped at 06:41:21 UTC because the cache was full."},
+    "queued_ms": 1.5, "waited_for": "gen-0", "restore_ms": 2.5, "prompt_ms": 30.0,
+    "saved_ms": 40.0, "companion": 400, "advice": "?", "complete": true})");
+  expected["advice"] = json.value("advice", "");
+  EXPECT_EQ(json, expected) << json.dump(2);
+  EXPECT_NE(json["advice"].get<std::string>().find("\"14:03\" became \"14:04\""),
+            std::string::npos);
+}
+
+TEST(ReceiptJson, WhatIsNotThereIsNull) {
+  const Json json = parsed(receipt_json(Receipt{}, FakeText()));
+  for (const char* name : {"reuse", "difference", "missing", "waited_for", "companion", "advice"}) {
+    EXPECT_TRUE(json.contains(name) && json[name].is_null()) << name;
+  }
+  EXPECT_EQ(json["restored_from"], "nothing");
+}
+
+TEST(ReceiptJson, NeverShowsTheTenant) {
+  EXPECT_EQ(receipt_json(full_receipt(), FakeText()).find("secret"), std::string::npos);
+}
+
+TEST(ReceiptJson, HalvesOfCharactersAreRepaired) {
+  Receipt receipt = full_receipt();
+  receipt.difference->sent = {0xE2, 0x80};
+  const Json json = parsed(receipt_json(receipt, FakeText()));
+  EXPECT_EQ(json["difference"]["sent_text"], "\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(ReceiptJson, AdviceOfTheReceiptItselfComesFirst) {
+  Receipt receipt = full_receipt();
+  receipt.advice = "Do this.";
+  EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["advice"], "Do this.");
+}
+
+TEST(TenantName, NeitherKeyNorSaltCanBeReadOrConfused) {
+  const ApiKeys keys({"first", "second"});
+  HttpRequest request;
+  request.headers = {{"x-api-key", "first"}};
+  const std::string first = keys.name_of(request);
+  EXPECT_EQ(first.find("first"), std::string::npos);
+  EXPECT_EQ(ApiKeys({"first"}).name_of(request), first) << "stable, whatever the other keys";
+  EXPECT_EQ(ApiKeys({}).name_of(request), "");
+  EXPECT_EQ(tenant_name("", ""), "");
+  const std::set<std::string> names = {tenant_name("", "salt"), tenant_name(first, ""),
+                                       tenant_name(first, "salt"), tenant_name("", first)};
+  EXPECT_EQ(names.size(), 4U);
+  for (const std::string& name : names) {
+    EXPECT_EQ(name.size(), 64U);
+    EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
+  }
+  EXPECT_NE(space_of_tenant(""), space_of_tenant(tenant_name("", "salt")));
+}
+
+TEST(CacheStatusJson, CountsAndSums) {
+  CacheStatus status;
+  status.enabled = true;
+  status.state = "attention 1 KiB/token";
+  status.budget = ByteCount{8} << 30U;
+  status.resident = ByteCount{3} << 30U;
+  status.prompt_tokens = 1000;
+  status.restored_tokens = 978;
+  status.evicted_rows = 4;
+  const Json json = parsed(cache_status_json(status));
+  EXPECT_EQ(json["object"], "cache");
+  EXPECT_EQ(json["summary"], "3.0 GiB of 8.0 GiB in use; 97.8% of all prompt tokens were reused");
+  EXPECT_EQ(json["hit_share"], 0.978);
+  EXPECT_EQ(json["memory"]["budget_bytes"], std::int64_t{8} << 30);
+  EXPECT_EQ(json["totals"]["evicted_rows"], 4);
+}
+
+TEST(CacheStatusJson, OffAndUnlimited) {
+  EXPECT_EQ(parsed(cache_status_json({}))["summary"], "off: only what the slots hold is reused");
+  EXPECT_TRUE(parsed(cache_status_json({}))["hit_share"].is_null());
+  CacheStatus status;
+  status.enabled = true;
+  status.budget = ~ByteCount{0};
+  EXPECT_EQ(parsed(cache_status_json(status))["summary"], "0 B in use");
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,152 @@
+#include "api/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "api/json_fields.h"
+
+namespace holdfast {
+namespace {
+
+double ratio(double a, double b) { return b > 0.0 ? a / b : 0.0; }
+
+// Writes families of samples: HELP and TYPE once, then their samples.
+class MetricsWriter {
+ public:
+  MetricsWriter& counter(std::string_view name, std::string_view help) {
+    return family(name, help, "counter");
+  }
+  MetricsWriter& gauge(std::string_view name, std::string_view help) {
+    return family(name, help, "gauge");
+  }
+  // `label` is a whole `name="value"`, or empty.
+  MetricsWriter& sample(double value, std::string_view label = "") {
+    text_ += name_;
+    if (!label.empty()) ((text_ += '{') += label) += '}';
+    text_ += ' ';
+    append_json_number(text_, std::isfinite(value) ? value : 0.0);
+    text_ += '\n';
+    return *this;
+  }
+  MetricsWriter& sample(std::uint64_t value, std::string_view label = "") {
+    return sample(static_cast<double>(value), label);
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  MetricsWriter& family(std::string_view name, std::string_view help, std::string_view type) {
+    name_ = name;
+    (((text_ += "# HELP ") += name) += ' ') += help;
+    (((text_ += "\n# TYPE ") += name) += ' ') += type;
+    text_ += '\n';
+    return *this;
+  }
+
+  std::string text_;
+  std::string name_;
+};
+
+void write_llama_names(MetricsWriter& out, const SchedulerStatus& server) {
+  const auto busy = static_cast<std::uint64_t>(std::count_if(
+      server.slots.begin(), server.slots.end(), [](const SlotStatus& slot) { return slot.busy; }));
+  out.counter("llamacpp:prompt_tokens_total", "Number of prompt tokens processed.")
+      .sample(server.prompt_tokens);
+  out.counter("llamacpp:prompt_tokens_cached_total", "Number of prompt tokens reused.")
+      .sample(server.prompt_tokens_cached);
+  out.counter("llamacpp:prompt_seconds_total", "Prompt process time.")
+      .sample(server.prompt_seconds);
+  out.counter("llamacpp:tokens_predicted_total", "Number of generation tokens processed.")
+      .sample(server.predicted_tokens);
+  out.counter("llamacpp:tokens_predicted_seconds_total", "Predict process time.")
+      .sample(server.predicted_seconds);
+  out.counter("llamacpp:n_decode_total", "Number of decode steps, each for one or more slots.")
+      .sample(server.decode_steps);
+  out.gauge("llamacpp:prompt_tokens_seconds", "Average prompt throughput in tokens/s, since start.")
+      .sample(ratio(static_cast<double>(server.prompt_tokens), server.prompt_seconds));
+  out.gauge("llamacpp:predicted_tokens_seconds",
+            "Average generation throughput in tokens/s, since start.")
+      .sample(ratio(static_cast<double>(server.predicted_tokens), server.predicted_seconds));
+  out.gauge("llamacpp:requests_processing", "Number of requests processing.").sample(busy);
+  out.gauge("llamacpp:requests_deferred", "Number of requests deferred.")
+      .sample(std::uint64_t{server.queued});
+}
+
+void write_memory(MetricsWriter& out, const CacheStatus& cache) {
+  out.gauge("holdfast_cache_enabled", "1 if states are kept in memory.")
+      .sample(std::uint64_t{cache.enabled ? 1U : 0U});
+  out.gauge("holdfast_cache_budget_bytes", "Most bytes that may be held.").sample(cache.budget);
+  out.gauge("holdfast_cache_resident_bytes", "Bytes held, by kind of state.")
+      .sample(cache.extents, "kind=\"extents\"")
+      .sample(cache.windows, "kind=\"windows\"")
+      .sample(cache.snapshots, "kind=\"snapshots\"");
+  out.gauge("holdfast_cache_pinned_bytes", "Bytes held that are in use right now.")
+      .sample(cache.pinned);
+  out.gauge("holdfast_cache_peak_bytes", "The most bytes that were ever held.").sample(cache.peak);
+  out.gauge("holdfast_cache_snapshots", "Snapshots held.").sample(cache.snapshot_count);
+  out.gauge("holdfast_cache_nodes", "Nodes of the token tree.").sample(cache.nodes);
+  out.gauge("holdfast_cache_tokens", "Tokens known, with their state or without.")
+      .sample(cache.tokens);
+  out.gauge("holdfast_cache_remembered_tokens", "Tokens known without their state.")
+      .sample(cache.ghost_tokens);
+}
+
+void write_reuse(MetricsWriter& out, const CacheStatus& cache) {
+  out.counter("holdfast_cache_requests_total", "Requests that were planned.")
+      .sample(cache.requests);
+  out.counter("holdfast_cache_prompt_tokens_total", "Prompt tokens of those requests.")
+      .sample(cache.prompt_tokens);
+  out.counter("holdfast_cache_matched_tokens_total",
+              "Prompt tokens that agree with something seen before.")
+      .sample(cache.matched_tokens);
+  out.counter("holdfast_cache_restored_tokens_total", "Prompt tokens not computed again.")
+      .sample(cache.restored_live_tokens, "source=\"slot\"")
+      .sample(cache.restored_memory_tokens, "source=\"memory\"");
+  out.counter("holdfast_cache_restores_total", "States brought back from memory.")
+      .sample(cache.restores);
+  out.counter("holdfast_cache_restored_bytes_total", "Bytes brought back from memory.")
+      .sample(cache.restored_bytes);
+  out.counter("holdfast_cache_restore_seconds_total", "Time that bringing back took.")
+      .sample(cache.restore_seconds);
+  out.counter("holdfast_cache_saved_seconds_total",
+              "Time that reading the restored tokens would have taken.")
+      .sample(cache.saved_seconds);
+  out.counter("holdfast_cache_waits_total", "Requests that waited for another's prefix.")
+      .sample(cache.waits);
+}
+
+void write_keeping(MetricsWriter& out, const CacheStatus& cache) {
+  out.counter("holdfast_cache_checkpoints_total", "Checkpoints taken.").sample(cache.checkpoints);
+  out.counter("holdfast_cache_declined_total", "States not stored for want of room.")
+      .sample(cache.declined);
+  out.counter("holdfast_cache_stored_bytes_total", "Bytes copied into memory.")
+      .sample(cache.stored_bytes);
+  out.counter("holdfast_cache_store_seconds_total", "Time that copying took.")
+      .sample(cache.store_seconds);
+  out.counter("holdfast_cache_evictions_total", "What was dropped, by kind.")
+      .sample(cache.evicted_snapshots, "kind=\"snapshots\"")
+      .sample(cache.evicted_rows, "kind=\"rows\"");
+  out.counter("holdfast_cache_evicted_bytes_total", "Bytes dropped.").sample(cache.evicted_bytes);
+  out.counter("holdfast_cache_quarantined_total", "States that failed their verification.")
+      .sample(cache.quarantined);
+}
+
+}  // namespace
+
+std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache) {
+  MetricsWriter out;
+  write_llama_names(out, server);
+  out.counter("holdfast_requests_total", "Requests that were begun.").sample(server.requests);
+  write_memory(out, cache);
+  write_reuse(out, cache);
+  write_keeping(out, cache);
+  return out.take();
+}
+
+HttpResponse show_metrics(const Backend& backend) {
+  return {.content_type = "text/plain; version=0.0.4",
+          .body = metrics_text(backend.scheduler->status(), backend.scheduler->cache_status())};
+}
+
+}  // namespace holdfast

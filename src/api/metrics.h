@@ -1,0 +1,21 @@
+// GET /metrics: what the server and its cache have done, for Prometheus.
+//
+// Text format 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
+// llama-server's names (llamacpp:...) mean here what they mean there, so that its
+// dashboards work; what it has no name for is holdfast_... Names of totals end in
+// _total; times are in seconds, sizes in bytes. Always on.
+#pragma once
+
+#include <string>
+
+#include "api/backend.h"
+#include "api/http_server.h"
+#include "cache/cache_status.h"
+#include "serve/scheduler.h"
+
+namespace holdfast {
+
+[[nodiscard]] std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache);
+[[nodiscard]] HttpResponse show_metrics(const Backend& backend);
+
+}  // namespace holdfast

@@ -1,0 +1,127 @@
+#include "api/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace holdfast {
+namespace {
+
+// A strict reader of the text format: every family is HELP, TYPE, samples, and
+// comes once; every sample is of the family above it.
+class MetricsReader {
+ public:
+  explicit MetricsReader(const std::string& text) {
+    EXPECT_TRUE(text.ends_with('\n'));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) read(line);
+    close_family();
+  }
+
+  [[nodiscard]] double value(const std::string& sample) const {
+    const auto found = values_.find(sample);
+    EXPECT_NE(found, values_.end()) << sample;
+    return found == values_.end() ? NAN : found->second;
+  }
+  [[nodiscard]] const std::map<std::string, std::string>& types() const { return types_; }
+
+ private:
+  void read(const std::string& line) {
+    static const std::regex help(R"(# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (\S.*))");
+    static const std::regex type(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge))");
+    static const std::regex sample(
+        R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*"\})? (\S+))");
+    std::smatch match;
+    if (std::regex_match(line, match, help)) {
+      close_family();
+      family_ = match[1];
+      typed_ = false;
+      EXPECT_TRUE(helped_.insert(family_).second) << line;
+    } else if (std::regex_match(line, match, type)) {
+      EXPECT_EQ(match[1], family_);
+      typed_ = types_.emplace(family_, match[2]).second;
+      EXPECT_TRUE(typed_) << line;
+    } else if (std::regex_match(line, match, sample)) {
+      EXPECT_TRUE(typed_ && match[1] == family_) << line;
+      take(match[1].str() + match[2].str(), match[3]);
+    } else {
+      ADD_FAILURE() << "no line of the format: " << line;
+    }
+  }
+
+  void take(const std::string& name, const std::string& text) {
+    double value = NAN;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    EXPECT_TRUE(problem == std::errc() && end == text.data() + text.size()) << name << ' ' << text;
+    EXPECT_TRUE(std::isfinite(value) && value >= 0.0) << name << ' ' << text;
+    EXPECT_TRUE(values_.emplace(name, value).second) << name << " twice";
+    ++samples_;
+  }
+
+  void close_family() {
+    EXPECT_TRUE(family_.empty() || samples_ > 0) << family_ << " has no sample";
+    samples_ = 0;
+  }
+
+  std::string family_;
+  bool typed_ = false;
+  int samples_ = 0;
+  std::set<std::string> helped_;
+  std::map<std::string, std::string> types_;
+  std::map<std::string, double> values_;
+};
+
+TEST(Metrics, AFreshServerIsWellFormed) {
+  const MetricsReader metrics(metrics_text({}, {}));
+  EXPECT_EQ(metrics.value("llamacpp:prompt_tokens_seconds"), 0.0);
+  EXPECT_GT(metrics.types().size(), 30U);
+}
+
+TEST(Metrics, CountersAndOnlyTheyEndInTotal) {
+  const MetricsReader metrics(metrics_text({}, {}));
+  for (const auto& [name, type] : metrics.types()) {
+    EXPECT_EQ(type == "counter", name.ends_with("_total")) << name;
+    EXPECT_TRUE(name.starts_with("llamacpp:") || name.starts_with("holdfast_")) << name;
+  }
+}
+
+TEST(Metrics, ShowTheirNumbers) {
+  SchedulerStatus server;
+  server.slots = {{.busy = true}, {.busy = false}, {.busy = true}};
+  server.queued = 5;
+  server.prompt_tokens = 3000;
+  server.prompt_seconds = 1.5;
+  server.predicted_tokens = 10;
+  server.predicted_seconds = 0.5;
+  CacheStatus cache;
+  cache.budget = ByteCount{64} << 30U;
+  cache.snapshots = 123456789;
+  cache.restored_memory_tokens = 7;
+  cache.saved_seconds = 0.1;
+  const MetricsReader metrics(metrics_text(server, cache));
+  EXPECT_EQ(metrics.value("llamacpp:requests_processing"), 2.0);
+  EXPECT_EQ(metrics.value("llamacpp:requests_deferred"), 5.0);
+  EXPECT_EQ(metrics.value("llamacpp:prompt_tokens_seconds"), 2000.0);
+  EXPECT_EQ(metrics.value("llamacpp:predicted_tokens_seconds"), 20.0);
+  EXPECT_EQ(metrics.value("holdfast_cache_budget_bytes"), 68719476736.0);
+  EXPECT_EQ(metrics.value("holdfast_cache_resident_bytes{kind=\"snapshots\"}"), 123456789.0);
+  EXPECT_EQ(metrics.value("holdfast_cache_restored_tokens_total{source=\"memory\"}"), 7.0);
+  EXPECT_EQ(metrics.value("holdfast_cache_saved_seconds_total"), 0.1);
+}
+
+TEST(Metrics, NumbersThatAreNoneAreZero) {
+  CacheStatus cache;
+  cache.saved_seconds = std::numeric_limits<double>::quiet_NaN();
+  cache.restore_seconds = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(MetricsReader(metrics_text({}, cache)).value("holdfast_cache_saved_seconds_total"),
+            0.0);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,175 @@
+#include "cache/advice.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+// A long prompt that parts from what is known early, in message `message`.
+Receipt parted(Role role, int message, TokenPos position = 40) {
+  Receipt receipt;
+  receipt.prompt_tokens = 2000;
+  receipt.matched = receipt.restorable = receipt.restored = position;
+  receipt.source = StartSource::kMemory;
+  receipt.recomputed = receipt.prompt_tokens - position;
+  receipt.difference = Difference{.position = position,
+                                  .known = {1},
+                                  .sent = {2},
+                                  .message = message,
+                                  .role = role,
+                                  .message_begin = position - 4};
+  return receipt;
+}
+
+Receipt missed(MissReason why, EvictReason reason = EvictReason::kNone) {
+  Receipt receipt;
+  receipt.prompt_tokens = 2000;
+  receipt.matched = 1500;
+  receipt.restorable = receipt.restored = 500;
+  receipt.source = StartSource::kMemory;
+  receipt.recomputed = 1500;
+  receipt.unix_ms = 1'794'724'892'123;
+  receipt.missing = {
+      .why = why, .position = 1500, .evicted = {reason, 7}, .evicted_ago_ms = 10'000.0};
+  return receipt;
+}
+
+bool mentions(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Advice, AClockInTheSystemMessage) {
+  EXPECT_EQ(advice_for(parted(Role::kSystem, 0), "14:03:12 on Tuesday. You", "9:59:01 on Monday."),
+            "Message 0 (system) holds something that changes (\"14:03:12\" became \"9:59:01\"): "
+            "move clocks, dates and ids to its end or into the last user message, or all that "
+            "follows is read again.");
+}
+
+TEST(Advice, DatesCountersAndIdsChangeToo) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"2026-11-14. You are", "2026-11-15. You are"},
+      {"Tuesday, and you", "Wednesday, and you"},
+      {" Nov 14", " Dec 2"},
+      {"3f2a9c1e-88 is the session", "b07d41aa-19 is the session"},
+      {"cch=a91f2; more", "cch=0b3d7; more"},
+      {"17% of memory", "18% of memory"},
+  };
+  for (const auto& [known, sent] : changes) {
+    const std::string advice = advice_for(parted(Role::kSystem, 0), known, sent);
+    EXPECT_TRUE(mentions(advice, "last user message")) << known << " -> " << advice;
+  }
+}
+
+TEST(Advice, QuotesLittleAndOnOneLine) {
+  const std::string id(60, '7');
+  const std::string advice = advice_for(parted(Role::kSystem, 0), id + "\n\"x\"", '8' + id);
+  EXPECT_TRUE(mentions(advice, "(\"" + std::string(20, '7') + "...\" became \"8"));
+  EXPECT_FALSE(mentions(advice, std::string(21, '7')));
+}
+
+TEST(Advice, AnotherSystemMessageIsNoMistake) {
+  EXPECT_EQ(advice_for(parted(Role::kSystem, 0), "You are a pirate.", "Translate into French."),
+            "");
+}
+
+TEST(Advice, ToolsInAnotherOrder) {
+  const std::string advice =
+      advice_for(parted(Role::kSystem, 0), "read_file and write_file and grep",
+                 "write_file and read_file and grep");
+  EXPECT_TRUE(mentions(advice,
+                       "Message 0 (system) holds the same words in another order "
+                       "(\"read_file\" became \"write_file\")"))
+      << advice;
+}
+
+TEST(Advice, OtherTools) {
+  const std::string advice = advice_for(parted(Role::kSystem, 0), "2\", \"description\": \"reads\"",
+                                        "3\", \"description\": \"writes\"");
+  EXPECT_TRUE(mentions(advice, "lists other tools than before")) << advice;
+}
+
+TEST(Advice, ReasoningLeftOutNamesTheSetting) {
+  for (const auto& [known, sent] : {std::pair{"<think>\nThe user wants", "The capital is"},
+                                    std::pair{"The user wants", "\n</think>\n\nThe capital"}}) {
+    const std::string advice = advice_for(parted(Role::kAssistant, 2), known, sent);
+    EXPECT_TRUE(mentions(advice, "Message 2 (assistant) came back without its reasoning"))
+        << advice;
+    EXPECT_TRUE(mentions(advice, "costs only the reading of its answer")) << advice;
+    EXPECT_TRUE(mentions(advice, "reasoning_content")) << advice;
+    EXPECT_TRUE(mentions(advice, "\"preserve_thinking\": true")) << advice;
+  }
+}
+
+TEST(Advice, ASmallLossOfReasoningIsNotMentioned) {
+  const Receipt receipt = parted(Role::kAssistant, 2, 1800);
+  EXPECT_EQ(advice_for(receipt, "<think>\nThe user", "The capital"), "");
+  EXPECT_NE(advice_for(receipt, "The capitol", "The capital"), "");
+}
+
+TEST(Advice, AnAnswerThatCameBackChanged) {
+  EXPECT_TRUE(mentions(advice_for(parted(Role::kAssistant, 2), "\n\nParis.", "Paris."),
+                       "other white space"));
+  EXPECT_EQ(advice_for(parted(Role::kAssistant, 2), "Paris, of course", "Paris. [edited]"),
+            "Message 2 (assistant) is not what the model wrote (\"Paris, of course\" became "
+            "\"Paris. [edited]\"): send answers back unchanged.");
+}
+
+TEST(Advice, AToolResultThatWasPruned) {
+  EXPECT_TRUE(mentions(advice_for(parted(Role::kTool, 5), "total 48\ndrwx", "[removed]"),
+                       "Message 5 (tool) was shortened or changed"));
+}
+
+TEST(Advice, QuestionsMayDiffer) {
+  EXPECT_EQ(advice_for(parted(Role::kUser, 1), "What is 12 + 30?", "What is 9 + 1?"), "");
+}
+
+TEST(Advice, GoingOnOrStoppingShortIsNoMistake) {
+  EXPECT_EQ(advice_for(parted(Role::kAssistant, 2), "", "More"), "");
+  EXPECT_EQ(advice_for(parted(Role::kAssistant, 2), "More", ""), "");
+  EXPECT_EQ(advice_for(parted(Role::kSystem, 0, 1990), "14:03", "14:04"), "") << "ten tokens";
+}
+
+TEST(Advice, NothingMissedNothingSaid) {
+  EXPECT_EQ(advice_for(Receipt{}, "", ""), "");
+  EXPECT_EQ(missing_sentence(Receipt{}), "");
+}
+
+TEST(Advice, ABudgetThatIsTooSmall) {
+  const Receipt receipt = missed(MissReason::kEvicted, EvictReason::kBudget);
+  EXPECT_EQ(advice_for(receipt, "", "", ByteCount{2048} << 20U),
+            "The cache of 2.0 GiB had no room for it: raise --cache-ram, for example to 4096 "
+            "(MiB).");
+  EXPECT_EQ(advice_for(receipt, "", ""), "The cache had no room for it: raise --cache-ram.");
+  EXPECT_EQ(missing_sentence(receipt),
+            "The state at token 1500 was dropped at 06:41:22 UTC because the cache was full.");
+  EXPECT_EQ(advice_for(missed(MissReason::kEvicted, EvictReason::kCleared), "", ""), "");
+}
+
+TEST(Advice, SwitchesThatAreOff) {
+  EXPECT_TRUE(mentions(advice_for(missed(MissReason::kReuseOff), "", ""), "cache_prompt"));
+  EXPECT_TRUE(mentions(advice_for(missed(MissReason::kCacheOff), "", ""), "--cache-ram"));
+  EXPECT_EQ(advice_for(missed(MissReason::kGrid), "", ""), "");
+}
+
+TEST(Advice, SpeaksOfWhatCostsMore) {
+  Receipt receipt = missed(MissReason::kEvicted, EvictReason::kBudget);
+  receipt.difference = parted(Role::kTool, 5, 1500).difference;
+  EXPECT_TRUE(mentions(advice_for(receipt, "a", "b"), "--cache-ram"));
+  receipt.prompt_tokens = 9000;
+  EXPECT_TRUE(mentions(advice_for(receipt, "a", "b"), "Message 5 (tool)"));
+}
+
+TEST(Advice, EveryMissHasASentence) {
+  for (int why = 1; why <= static_cast<int>(MissReason::kCacheOff); ++why) {
+    const std::string sentence = missing_sentence(missed(static_cast<MissReason>(why)));
+    EXPECT_TRUE(sentence.ends_with('.')) << why << sentence;
+  }
+}
+
+TEST(UtcText, IsIso8601) {
+  EXPECT_EQ(utc_text(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(utc_text(1'794'724'882'123), "2026-11-15T06:41:22.123Z");
+}
+
+}  // namespace
+}  // namespace holdfast

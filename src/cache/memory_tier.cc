@@ -1,0 +1,345 @@
+#include "cache/memory_tier.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "state/sealed_bytes.h"
+
+namespace holdfast {
+
+namespace {
+
+ByteCount extent_bytes(const StateShape& shape) {
+  const Part* extent = shape.find(PartKind::kExtent);
+  return extent != nullptr ? extent->bytes_per_token : 0;
+}
+
+// Rows are kept in blocks that never cross a multiple of kBlockTokens.
+std::vector<TokenRange> block_ranges(TokenRange range) {
+  std::vector<TokenRange> blocks;
+  for (TokenPos at = range.begin; at < range.end;) {
+    const TokenPos boundary = (at / kBlockTokens + 1) * kBlockTokens;
+    blocks.push_back({at, std::min(boundary, range.end)});
+    at = blocks.back().end;
+  }
+  return blocks;
+}
+
+ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
+  ByteCount bytes = 0;
+  for (const TokenRange& range : ranges) {
+    bytes += static_cast<ByteCount>(range.length()) * row_bytes;
+    bytes += block_ranges(range).size() * kSealBytes;
+  }
+  return bytes;
+}
+
+bool intact(std::span<const std::byte> sealed) {
+  const auto unsealed = unseal(sealed);
+  return unsealed && hash_bytes(unsealed->bytes) == unsealed->checksum;
+}
+
+Result<RowsView> view_of(const BlockUse& use) {
+  const auto unsealed = unseal(use.block->bytes());
+  if (!unsealed) return Error{ErrorCode::kEngine, "A block of rows is too short.", ""};
+  RowsView view;
+  view.begin = use.range.begin;
+  view.end = use.range.end;
+  view.block_begin = use.block->range().begin;
+  view.block_end = use.block->range().end;
+  view.checksum = unsealed->checksum;
+  view.bytes = unsealed->bytes;
+  return view;
+}
+
+Result<SavedStateView> view_of(const Snapshot& snapshot) {
+  const auto unsealed = unseal(snapshot.bytes());
+  if (!unsealed) return Error{ErrorCode::kEngine, "A snapshot is too short.", ""};
+  return SavedStateView(SaveScope::kSnapshot, snapshot.position(), unsealed->checksum,
+                        unsealed->bytes);
+}
+
+}  // namespace
+
+struct MemoryTier::Wanted {
+  std::vector<TokenRange> rows;
+  bool snapshot = false;
+  ByteCount bytes = 0;  // at most, once sealed
+  NodeId growing;
+};
+
+MemoryTier::MemoryTier(Engine& engine, MemoryOptions options)
+    : engine_(engine),
+      options_(options),
+      row_bytes_(extent_bytes(engine.shape())),
+      tree_(StateNeeds::of(engine.shape())) {}
+
+ByteCount MemoryTier::snapshot_bytes(TokenPos position) const {
+  if (!tree_.needs().snapshot) return 0;
+  const StateShape& shape = engine_.shape();
+  ByteCount bytes = shape.bytes_per_snapshot();
+  if (const Part* window = shape.find(PartKind::kWindow)) {
+    bytes += window->bytes_per_token * static_cast<ByteCount>(std::min(position, window->window));
+  }
+  return std::max(bytes, snapshot_bytes_seen_);
+}
+
+// --- into memory ---------------------------------------------------------------
+
+MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
+  const TokenPos length = length_of(request.tokens);
+  const Match match = tree_.match(request.space, request.tokens);
+  Wanted wanted;
+  if (!match.stops.empty()) wanted.growing = match.stops.back().node;
+  if (tree_.needs().blocks) {
+    if (match.node) wanted.rows = tree_.gaps(match.node, match.matched);
+    if (match.matched < length) wanted.rows.push_back({match.matched, length});
+  }
+  const bool there = !match.stops.empty() && match.stops.back().position == length &&
+                     match.stops.back().has_snapshot;
+  wanted.snapshot = tree_.needs().snapshot && request.snapshot && !there;
+  wanted.bytes = bytes_of(wanted.rows, row_bytes_);
+  if (wanted.snapshot) wanted.bytes += snapshot_bytes(length) + kSealBytes;
+  return wanted;
+}
+
+bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
+  if (wanted.bytes > options_.budget) return false;
+  const ByteCount free = room();
+  if (wanted.bytes <= free) return true;
+  const ByteCount needed = wanted.bytes - free;
+  if (tree_.bytes().evictable() < needed) return false;
+  RoomRequest room_request;
+  room_request.needed = needed;
+  room_request.now = request.now;
+  room_request.worth = request.odds.weight / request.odds.tau_s *
+                       static_cast<double>(std::max(request.saves, TokenPos{1})) /
+                       static_cast<double>(wanted.bytes);
+  room_request.growing = {wanted.growing};
+  for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
+  return wanted.bytes <= room();
+}
+
+StoreOutcome MemoryTier::store(const StoreRequest& request) {
+  CHECK(!request.tokens.empty());
+  CHECK(length_of(request.tokens) <= engine_.length(request.slot));
+  Wanted wanted = missing_of(request);
+  // Making room may take rows off this very path, which then are wanted too.
+  for (int attempt = 0; wanted.bytes > room(); ++attempt) {
+    if (attempt == 3 || !make_room(request, wanted)) {
+      ++declined_;
+      return {};
+    }
+    wanted = missing_of(request);
+  }
+
+  auto rows = copy_rows(request.slot, wanted.rows);
+  if (!rows) return {};
+  std::vector<SnapshotPtr> snapshots;
+  if (wanted.snapshot) {
+    auto snapshot = copy_snapshot(request.slot, length_of(request.tokens));
+    if (!snapshot) return {};
+    snapshots.push_back(std::move(*snapshot));
+  }
+  ByteCount bytes = 0;
+  for (const auto& block : *rows) bytes += block->size();
+  for (const auto& snapshot : snapshots) bytes += snapshot->size();
+  if (bytes > room()) {  // a snapshot larger than any before
+    ++declined_;
+    return {};
+  }
+  const std::vector<PlacedHints> marks = {{length_of(request.tokens), request.marks}};
+  const Committed committed = tree_.commit({.space = request.space,
+                                            .tokens = request.tokens,
+                                            .blocks = *rows,
+                                            .snapshots = snapshots,
+                                            .marks = marks,
+                                            .now = request.now});
+  tree_.trim_ghost(options_.ghost_tokens_max);
+  snapshots_held_ += snapshots.size();
+  stored_bytes_ += committed.new_bytes;
+  peak_ = std::max(peak_, tree_.bytes().resident);
+  return {true, committed.new_bytes};
+}
+
+void MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
+  if (tokens.empty()) return;
+  tree_.commit({.space = space, .tokens = tokens, .now = now});
+  tree_.trim_ghost(options_.ghost_tokens_max);
+}
+
+Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(
+    SlotId slot, const std::vector<TokenRange>& ranges) const {
+  std::vector<ExtentBlockPtr> blocks;
+  for (const TokenRange& range : ranges) {
+    for (const TokenRange& block : block_ranges(range)) {
+      auto rows = engine_.save_rows(slot, block.begin, block.end);
+      if (!rows) return rows.error();
+      blocks.push_back(
+          std::make_shared<const ExtentBlock>(block, seal(std::move(rows->bytes), rows->checksum)));
+    }
+  }
+  return blocks;
+}
+
+Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position) {
+  auto saved = engine_.save(slot, SaveScope::kSnapshot);
+  if (!saved) return saved.error();
+  CHECK(saved->length == position);
+  snapshot_bytes_seen_ = std::max(snapshot_bytes_seen_, ByteCount{saved->bytes.size()});
+  return SnapshotPtr(
+      std::make_shared<const Snapshot>(position, seal(std::move(saved->bytes), saved->checksum)));
+}
+
+// --- and back --------------------------------------------------------------------
+
+Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now) {
+  const TokenPos length = length_of(tokens);
+  ByteCount bytes = 0;
+  std::vector<BlockUse> uses;
+  if (tree_.needs().blocks) uses = tree_.rows(node, length);
+  const SnapshotPtr snapshot = tree_.needs().snapshot ? tree_.snapshot(node) : nullptr;
+
+  const auto attempt = [&]() -> Result<void> {
+    std::vector<RowsView> views;
+    for (const BlockUse& use : uses) {
+      auto view = view_of(use);
+      if (!view) return view.error();
+      bytes += static_cast<ByteCount>(use.range.length()) * row_bytes_;
+      views.push_back(*view);
+    }
+    RestorePoint point;
+    point.tokens = tokens;
+    point.rows = views;
+    if (snapshot != nullptr) {
+      auto view = view_of(*snapshot);
+      if (!view) return view.error();
+      bytes += view->bytes.size();
+      point.snapshot = *view;
+    }
+    return engine_.restore(slot, point);
+  };
+  if (auto restored = attempt(); !restored) {
+    engine_.clear(slot);
+    quarantine(node, now);
+    return restored.error();
+  }
+  tree_.record_hit(node, now);
+  return bytes;
+}
+
+Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) {
+  const SnapshotPtr snapshot = tree_.snapshot(node);
+  CHECK(snapshot != nullptr);
+  const auto view = view_of(*snapshot);
+  const auto loaded = view ? engine_.load(slot, *view) : Result<void>(view.error());
+  if (!loaded) {
+    engine_.clear(slot);
+    quarantine(node, now);
+    return loaded.error();
+  }
+  tree_.record_hit(node, now);
+  return ByteCount{snapshot->size()};
+}
+
+// A state could not be brought back. What is damaged goes; if nothing is, the
+// snapshot (or the last rows) goes, so that the next plan is another one.
+void MemoryTier::quarantine(NodeId node, Tick now) {
+  ++quarantined_;
+  const EvictionNote note{EvictReason::kCorrupt, now};
+  const std::uint64_t rows_before = evicted_rows_;
+  evict_damaged_rows(node, now);
+  if (!tree_.alive(node)) return;
+  const SnapshotPtr snapshot = tree_.snapshot(node);
+  const bool rows_were_damaged = evicted_rows_ != rows_before;
+  if (snapshot != nullptr && (!rows_were_damaged || !intact(snapshot->bytes()))) {
+    const ByteCount size = snapshot->size();
+    if (tree_.evict_snapshot(node, note)) count({Held::kSnapshot, node, 0, size, note.reason});
+  } else if (snapshot == nullptr && !rows_were_damaged) {
+    if (const auto freed = tree_.evict_rows(node, 0, note)) {
+      count({Held::kBlocks, node, 0, *freed, note.reason});
+    }
+  }
+}
+
+void MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
+  const EvictionNote note{EvictReason::kCorrupt, now};
+  for (NodeId at = node; at && tree_.alive(at);) {
+    const NodeFacts facts = tree_.facts(at);
+    TokenPos damaged = -1;
+    for (const BlockUse& use : tree_.rows(at, facts.range.end)) {
+      const bool on_edge = !intersection(use.range, facts.range).empty();
+      if (on_edge && !intact(use.block->bytes())) {
+        damaged = std::max(use.range.begin, facts.range.begin);
+        break;
+      }
+    }
+    if (damaged >= 0) {
+      if (const auto freed = tree_.evict_rows(at, damaged, note)) {
+        count({Held::kBlocks, at, damaged, *freed, note.reason});
+      }
+    }
+    at = facts.parent;
+  }
+}
+
+ByteCount MemoryTier::clear(Tick now) {
+  const ByteCount before = tree_.bytes().resident;
+  const EvictionNote note{EvictReason::kCleared, now};
+  while (const NodeId at = tree_.oldest(Held::kSnapshot)) {
+    if (!tree_.evict_snapshot(at, note)) break;
+    --snapshots_held_;
+  }
+  while (const NodeId at = tree_.oldest(Held::kBlocks)) {
+    if (!tree_.evict_rows(at, 0, note)) break;
+  }
+  tree_.trim_ghost(options_.ghost_tokens_max);
+  return before - tree_.bytes().resident;
+}
+
+void MemoryTier::count(const Victim& victim) {
+  if (victim.held == Held::kSnapshot) {
+    ++evicted_snapshots_;
+    --snapshots_held_;
+  } else {
+    ++evicted_rows_;
+  }
+  evicted_bytes_ += victim.bytes;
+  if (on_evicted) on_evicted(victim);
+}
+
+void MemoryTier::report(CacheStatus& status) const {
+  status.enabled = enabled();
+  status.budget = options_.budget;
+  status.resident = tree_.bytes().resident;
+  status.extents = tree_.bytes(ByteKind::kBlocks).resident;
+  status.windows = tree_.bytes(ByteKind::kWindows).resident;
+  status.snapshots = tree_.bytes(ByteKind::kSnapshots).resident;
+  status.pinned = tree_.bytes().pinned;
+  status.peak = peak_;
+  status.snapshot_count = snapshots_held_;
+  status.nodes = tree_.node_count();
+  status.tokens = tree_.token_count();
+  status.ghost_tokens = tree_.ghost_tokens();
+  status.declined = declined_;
+  status.evicted_snapshots = evicted_snapshots_;
+  status.evicted_rows = evicted_rows_;
+  status.evicted_bytes = evicted_bytes_;
+  status.stored_bytes = stored_bytes_;
+  status.quarantined = quarantined_;
+}
+
+std::vector<std::string> MemoryTier::check() const {
+  std::vector<std::string> violations = tree_.check();
+  const auto expect = [&](bool holds, const char* what) {
+    if (!holds) violations.emplace_back(what);
+  };
+  expect(tree_.bytes().resident <= options_.budget, "M1: more is held than the budget allows");
+  expect(peak_ <= options_.budget, "M1: more was held than the budget allows");
+  expect(tree_.pin_count() == 0, "M2: something is still pinned");
+  expect(tree_.ghost_tokens() <= options_.ghost_tokens_max, "M3: too much is remembered");
+  return violations;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,129 @@
+// MemoryTier: states in RAM, found by their tokens, under one byte budget.
+//
+//   engine slot --store--> rows cut into blocks, snapshot --> TokenTree
+//   engine slot <-restore- verified, gathered ---------------'
+//
+// Room is made before a byte is copied, by value (plan/eviction.h). What cannot
+// have room is declined: that costs time later, never correctness. What fails its
+// verification on the way back is quarantined: it leaves the tree with a note, is
+// counted, and is a miss.
+//
+// With a budget of 0 nothing is held; tokens are still remembered, so that
+// receipts can tell what a budget would have saved.
+//
+// Invariants, verified by check():
+//   M1  resident bytes never exceed the budget, nor does `peak`
+//   M2  the tree's own invariants hold, and nothing is pinned between calls
+//   M3  no more than `ghost_tokens_max` tokens are only remembered, after a store
+//       or a remember
+//
+// One owning thread, that of the engine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cache/cache_status.h"
+#include "engine/engine.h"
+#include "plan/eviction.h"
+#include "tree/token_tree.h"
+
+namespace holdfast {
+
+struct MemoryOptions {
+  ByteCount budget = 0;
+  std::uint64_t ghost_tokens_max = 4'000'000;
+  EvictionPolicy eviction;
+};
+
+// One state to keep: that of a slot after exactly `tokens`.
+struct StoreRequest {
+  SlotId slot;
+  SpaceKey space;
+  TokenSpan tokens;
+  Hints marks;
+  ReuseOdds odds;        // how likely it will be wanted
+  TokenPos saves = 0;    // tokens that would be read again without it
+  bool snapshot = true;  // false: rows only, where the model has other parts too
+  Tick now = 0;
+};
+
+struct StoreOutcome {
+  bool stored = false;  // all of it is in memory now, newly or before
+  ByteCount bytes = 0;  // copied
+};
+
+class MemoryTier {
+ public:
+  MemoryTier(Engine& engine, MemoryOptions options);
+
+  [[nodiscard]] bool enabled() const { return options_.budget > 0; }
+  [[nodiscard]] ByteCount budget() const { return options_.budget; }
+  [[nodiscard]] ByteCount room() const { return options_.budget - tree_.bytes().resident; }
+  [[nodiscard]] const TokenTree& tree() const { return tree_; }
+  [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
+  // Bytes of one snapshot at a position, as far as is known before taking it.
+  [[nodiscard]] ByteCount snapshot_bytes(TokenPos position) const;
+  [[nodiscard]] ByteCount bytes_per_token() const { return row_bytes_; }
+
+  [[nodiscard]] Match match(SpaceKey space, TokenSpan tokens) const {
+    return tree_.match(space, tokens);
+  }
+
+  // Copies what of the state is not here yet. Nothing is copied unless there is
+  // room, or can be made by dropping what is worth less.
+  // REQUIRES: the slot holds at least `tokens`; with a snapshot, exactly them.
+  StoreOutcome store(const StoreRequest& request);
+  // The tokens alone, for junctions and receipts.
+  void remember(SpaceKey space, TokenSpan tokens, Tick now);
+
+  // Brings `slot` to `tokens`, all of them below `node`. Returns the bytes moved.
+  // On an Error the slot is empty, and what was damaged is gone from here.
+  [[nodiscard]] Result<ByteCount> restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now);
+  // Brings the slot's uncuttable parts to the node's snapshot; its rows stay.
+  [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, NodeId node, Tick now);
+
+  // Keeps the path to a node from being dropped while it lives.
+  [[nodiscard]] Pin pin(NodeId node) { return tree_.pin(node); }
+
+  // Drops all bytes; tokens stay remembered. Returns the bytes freed.
+  ByteCount clear(Tick now);
+
+  // Fills in the parts of the status that this tier knows.
+  void report(CacheStatus& status) const;
+  // Told of each victim; for the log.
+  std::function<void(const Victim&)> on_evicted;
+
+  [[nodiscard]] std::vector<std::string> check() const;
+
+ private:
+  struct Wanted;  // what of a request is missing here
+
+  [[nodiscard]] Wanted missing_of(const StoreRequest& request) const;
+  [[nodiscard]] bool make_room(const StoreRequest& request, const Wanted& wanted);
+  [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(
+      SlotId slot, const std::vector<TokenRange>& ranges) const;
+  [[nodiscard]] Result<SnapshotPtr> copy_snapshot(SlotId slot, TokenPos position);
+  void quarantine(NodeId node, Tick now);
+  void evict_damaged_rows(NodeId node, Tick now);
+  void count(const Victim& victim);
+
+  Engine& engine_;
+  const MemoryOptions options_;
+  const ByteCount row_bytes_;
+  TokenTree tree_;
+  ByteCount snapshot_bytes_seen_ = 0;
+  ByteCount peak_ = 0;
+  std::uint64_t snapshots_held_ = 0;
+  std::uint64_t declined_ = 0;
+  std::uint64_t evicted_snapshots_ = 0;
+  std::uint64_t evicted_rows_ = 0;
+  ByteCount evicted_bytes_ = 0;
+  ByteCount stored_bytes_ = 0;
+  std::uint64_t quarantined_ = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,104 @@
+#include "cache/receipt.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace holdfast {
+
+const char* miss_reason_name(MissReason reason) {
+  switch (reason) {
+    case MissReason::kNone: return "none";
+    case MissReason::kGrid: return "grid";
+    case MissReason::kNeverTaken: return "never_taken";
+    case MissReason::kEvicted: return "evicted";
+    case MissReason::kDamaged: return "damaged";
+    case MissReason::kDeclined: return "declined";
+    case MissReason::kReuseOff: return "reuse_off";
+    case MissReason::kCacheOff: return "cache_off";
+  }
+  return "unknown";
+}
+
+namespace {
+
+std::string numbers(const char* invariant, std::initializer_list<TokenPos> values) {
+  std::string text = invariant;
+  for (const TokenPos value : values) text += ' ' + std::to_string(value);
+  return text;
+}
+
+bool difference_fits(const Receipt& receipt, const Difference& difference) {
+  const bool inside = difference.position < receipt.prompt_tokens ||
+                      (difference.position == receipt.prompt_tokens && difference.sent.empty());
+  return inside && difference.position == receipt.matched && difference.position >= 0 &&
+         difference.message_begin <= difference.position;
+}
+
+bool answers_to(const Receipt& receipt, const std::string& id, const std::string& tenant) {
+  return !id.empty() && receipt.tenant == tenant && (receipt.id == id || receipt.response == id);
+}
+
+}  // namespace
+
+// A request may end before its prompt has been read, so of R1 only the bound can
+// be seen in the receipt itself.
+std::vector<std::string> check_receipt(const Receipt& receipt) {
+  std::vector<std::string> wrong;
+  const TokenPos restored = receipt.restored;
+  const TokenPos recomputed = receipt.recomputed;
+  if (restored < 0 || recomputed < 0 || restored > receipt.prompt_tokens - recomputed) {
+    wrong.push_back(
+        numbers("R1 restored, recomputed, prompt:", {restored, recomputed, receipt.prompt_tokens}));
+  }
+  if (restored > receipt.restorable || receipt.restorable > receipt.prompt_tokens) {
+    wrong.push_back(numbers("R2 restored, restorable, prompt:",
+                            {restored, receipt.restorable, receipt.prompt_tokens}));
+  }
+  if ((restored == 0) != (receipt.source == StartSource::kNothing)) {
+    wrong.push_back(numbers("R2 restored does not fit its source:", {restored}));
+  }
+  if (receipt.difference && !difference_fits(receipt, *receipt.difference)) {
+    wrong.push_back(
+        numbers("R3 difference, matched, prompt:",
+                {receipt.difference->position, receipt.matched, receipt.prompt_tokens}));
+  }
+  // The last token of a prompt is read in any case.
+  const TokenPos known = std::min(receipt.matched, receipt.prompt_tokens - 1);
+  if (receipt.restorable < known && receipt.missing.why == MissReason::kNone) {
+    wrong.push_back(
+        numbers("R4 no reason for restorable, matched:", {receipt.restorable, receipt.matched}));
+  }
+  return wrong;
+}
+
+void ReceiptLog::put(const Receipt& receipt) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(receipts_.rbegin(), receipts_.rend(),
+                                  [&](const Receipt& held) { return held.id == receipt.id; });
+  if (known != receipts_.rend()) {
+    *known = receipt;
+    return;
+  }
+  receipts_.push_back(receipt);
+  if (receipts_.size() > capacity_) receipts_.pop_front();
+}
+
+std::optional<Receipt> ReceiptLog::find(const std::string& id, const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(receipts_.rbegin(), receipts_.rend(), [&](const Receipt& held) {
+    return answers_to(held, id, tenant);
+  });
+  if (found == receipts_.rend()) return std::nullopt;
+  return *found;
+}
+
+std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Receipt> newest;
+  for (auto held = receipts_.rbegin(); held != receipts_.rend() && newest.size() < limit; ++held) {
+    if (held->tenant == tenant) newest.push_back(*held);
+  }
+  return newest;
+}
+
+}  // namespace holdfast

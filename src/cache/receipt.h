@@ -1,0 +1,110 @@
+// Receipt: what one request reused, what it did not, and why (H9).
+//
+// It is filled in by the code that carries the plan out, from the plan itself,
+// and kept by ReceiptLog for those who ask later.
+//
+// Invariants, verified by check_receipt():
+//   R1  restored + recomputed = prompt_tokens once the prompt has been read
+//   R2  restored <= restorable <= prompt_tokens; restored is 0 iff source is kNothing
+//   R3  a difference lies at `matched`, within the prompt
+//   R4  a miss names its reason: restorable < matched comes with why != kNone
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "plan/start_plan.h"
+#include "state/tokens.h"
+#include "tree/types.h"
+
+namespace holdfast {
+
+// Why tokens that were known were read again.
+enum class MissReason {
+  kNone,        // nothing was missed
+  kGrid,        // the prompt parts inside a chunk: the cut before it is the exact place
+  kNeverTaken,  // no snapshot was taken between the restored place and the difference
+  kEvicted,     // it was there; `evicted` says when it went and why
+  kDamaged,     // it was there and failed its verification
+  kDeclined,    // the engine could not bring it back
+  kReuseOff,    // the request asked for no reuse
+  kCacheOff,    // there is no memory tier, and no slot held it
+};
+[[nodiscard]] const char* miss_reason_name(MissReason reason);
+
+// Where a prompt leaves the nearest thing seen before.
+struct Difference {
+  TokenPos position = 0;
+  Tokens known;      // a few tokens of the path that was known; empty: it ended here
+  Tokens sent;       // a few tokens of the prompt; empty: it ended here
+  int message = -1;  // index of the message that the position lies in, -1: none
+  Role role = Role::kUnknown;
+  TokenPos message_begin = 0;
+};
+
+struct Missing {
+  MissReason why = MissReason::kNone;
+  TokenPos position = 0;        // the deepest place that would have served
+  EvictionNote evicted;         // with kEvicted and kDamaged
+  double evicted_ago_ms = 0.0;  // before this request
+};
+
+struct Receipt {
+  std::string id;        // of the generation
+  std::string response;  // id of the answer that the client saw
+  std::string tenant;    // whose it is: a receipt quotes text, and is shown to nobody else
+  std::int64_t unix_ms = 0;
+
+  int slot = -1;
+  TokenPos prompt_tokens = 0;
+  TokenPos matched = 0;     // agree with something seen before
+  TokenPos restorable = 0;  // the deepest place that anything could have restored
+  TokenPos restored = 0;
+  StartSource source = StartSource::kNothing;
+  TokenPos recomputed = 0;
+  ByteCount bytes_in = 0;       // brought back
+  ByteCount bytes_out = 0;      // kept for later
+  int checkpoints = 0;          // taken while the prompt was read
+  TokenPos history_tokens = 0;  // ids kept as they were sampled (token-exact history)
+  // The companion (draft model): tokens of the prompt that it had; nullopt: none.
+  std::optional<TokenPos> companion;
+
+  std::optional<Difference> difference;
+  Missing missing;
+
+  double queued_ms = 0.0;
+  std::string waited_for;  // a generation that was computing the same prefix
+  double restore_ms = 0.0;
+  double prompt_ms = 0.0;
+  double saved_ms = 0.0;  // what reading the restored tokens would have taken, as measured
+  bool complete = false;  // the request has ended
+  std::string advice;     // one sentence; empty: nothing to do better
+};
+
+[[nodiscard]] std::vector<std::string> check_receipt(const Receipt& receipt);
+
+// The latest receipts, oldest first to go. Any thread.
+class ReceiptLog {
+ public:
+  explicit ReceiptLog(std::size_t capacity = 512) : capacity_(capacity) {}
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+
+  // Adds it, or replaces the one with the same id.
+  void put(const Receipt& receipt);
+  // By the generation's id or the response's; the latest one of several.
+  [[nodiscard]] std::optional<Receipt> find(const std::string& id, const std::string& tenant) const;
+  // Newest first.
+  [[nodiscard]] std::vector<Receipt> latest(std::size_t limit, const std::string& tenant) const;
+
+ private:
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::deque<Receipt> receipts_ GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast

@@ -1,0 +1,434 @@
+#include "cache/state_cache.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "plan/cuts.h"
+
+namespace holdfast {
+
+namespace {
+
+// A state that cannot be brought back is planned around; after so many of them
+// the prompt is read from its beginning.
+constexpr int kPlansMax = 16;
+
+// Checkpoints of a model without extents keep this distance when memory is scarce.
+constexpr TokenPos kRecurrentSpacing = 1024;
+
+// What reading a token is taken to cost, in bytes moved: see StartCosts.
+constexpr ByteCount kTokenCostMin = 64 << 10;
+constexpr ByteCount kTokenCostMax = 64 << 20;
+
+Hints marks_of(CheckpointKind kind) {
+  switch (kind) {
+    case CheckpointKind::kStep: return Hint::kStep;
+    case CheckpointKind::kMessageEnd: return Hint::kMessageEnd;
+    case CheckpointKind::kTip: return {};
+    case CheckpointKind::kJunction: return Hint::kJunction;
+    case CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
+    case CheckpointKind::kSystemEnd: return Hint::kSystemEnd;
+  }
+  return {};
+}
+
+ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
+  switch (kind) {
+    case CheckpointKind::kStep:
+    case CheckpointKind::kMessageEnd: return policy.interior;
+    case CheckpointKind::kTip:
+    case CheckpointKind::kPromptEnd: return policy.tip;
+    case CheckpointKind::kJunction:
+    case CheckpointKind::kSystemEnd: return policy.proven;
+  }
+  return policy.interior;
+}
+
+}  // namespace
+
+StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
+                       Companion* companion)
+    : engine_(engine),
+      options_(std::move(options)),
+      clock_(clock),
+      companion_(companion),
+      started_(clock.now()),
+      memory_(engine, options_.memory),
+      live_(static_cast<std::size_t>(engine.slot_count())) {
+  totals_.deterministic = options_.deterministic;
+  totals_.state = engine.shape().describe();
+  totals_.fingerprint = options_.fingerprint;
+}
+
+Tick StateCache::now() const {
+  const auto passed = clock_.now() - started_;
+  return static_cast<Tick>(std::chrono::duration_cast<std::chrono::milliseconds>(passed).count());
+}
+
+// --- before --------------------------------------------------------------------
+
+StartCosts StateCache::costs() const {
+  StartCosts costs;
+  costs.bytes_per_token = memory_.bytes_per_token();
+  costs.bytes_per_snapshot = memory_.snapshot_bytes(engine_.context_tokens());
+  if (ms_per_token_ > 0.0) {
+    costs.token = std::clamp(static_cast<ByteCount>(ms_per_token_ * bytes_per_ms_), kTokenCostMin,
+                             kTokenCostMax);
+  }
+  return costs;
+}
+
+// How much of a live state could be put into memory. Deterministic: what lies on
+// the grid, and a snapshot can be taken only where the state stands.
+TokenPos StateCache::storable_length(const Live& live) const {
+  const TokenPos length = length_of(live.tokens);
+  if (!options_.deterministic || live.exact == length) return length;
+  return memory_.tree().needs().snapshot ? 0 : live.exact;
+}
+
+ByteCount StateCache::unsaved_bytes(const Live& live) const {
+  const TokenPos storable = storable_length(live);
+  if (!memory_.enabled() || storable <= live.kept) return 0;
+  return static_cast<ByteCount>(storable - live.kept) * memory_.bytes_per_token() +
+         memory_.snapshot_bytes(storable);
+}
+
+LiveState StateCache::describe(SlotId slot, const Prompt& prompt, bool may_cut) const {
+  const Live& held = live(slot);
+  LiveState state;
+  state.slot = slot.value;
+  state.length = length_of(held.tokens);
+  const bool usable = prompt.reuse && held.space == prompt.space;
+  state.common = usable ? common_prefix(held.tokens, prompt.tokens) : 0;
+  state.exact = held.exact;
+  state.can_cut = [this, slot, may_cut](TokenPos position) {
+    return (may_cut || position == engine_.length(slot)) && engine_.can_cut(slot, position);
+  };
+  state.unsaved = unsaved_bytes(held);
+  state.last_used = held.run;
+  return state;
+}
+
+Outlook StateCache::plan(const Prompt& prompt, std::span<const SlotId> slots) const {
+  return plan_with(prompt, slots, true);
+}
+
+Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
+                              bool may_cut) const {
+  std::vector<LiveState> states;
+  for (const SlotId slot : slots) states.push_back(describe(slot, prompt, may_cut));
+  Outlook outlook;
+  outlook.match = memory_.match(prompt.space, prompt.tokens);
+  const Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};
+  StartInput input;
+  input.prompt_length = length_of(prompt.tokens);
+  input.cuts = prompt.cuts;
+  if (memory_.enabled()) input.match = prompt.reuse ? &outlook.match : &nothing;
+  input.slots = states;
+  input.costs = costs();
+  input.deterministic = options_.deterministic;
+  outlook.plan = plan_start(input);
+  return outlook;
+}
+
+std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt, const Outlook& outlook) {
+  if (!memory_.enabled() || !prompt.reuse || !options_.checkpoints) return std::nullopt;
+  const TokenPos limit = length_of(prompt.tokens) - 1;
+  std::optional<Awaited> best;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    Live& other = live_[i];
+    const TokenPos held = length_of(other.tokens);
+    if (held >= length_of(other.prompt) || other.space != prompt.space) continue;
+    const TokenPos common = common_prefix(other.prompt, prompt.tokens);
+    // Up to where the prompts part they have the same grid.
+    const TokenPos reach = floor_of(prompt.cuts, std::min(common, limit));
+    if (reach <= held || reach <= outlook.plan.keep || (best && reach <= best->position)) continue;
+    best = Awaited{SlotId{static_cast<int>(i)}, other.run, reach};
+  }
+  if (!best) return std::nullopt;
+  auto& due = live(best->slot).due;
+  const auto place = std::ranges::lower_bound(due, best->position, {}, &Checkpoint::position);
+  if (place == due.end() || place->position != best->position) {
+    due.insert(place, {best->position, CheckpointKind::kJunction});
+  }
+  ++totals_.waits;
+  return best;
+}
+
+bool StateCache::still_coming(const Awaited& awaited) const {
+  const Live& other = live(awaited.slot);
+  return other.run == awaited.run && !other.prompt.empty() &&
+         length_of(other.tokens) < awaited.position;
+}
+
+// --- beginning -------------------------------------------------------------------
+
+void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
+  describe_match(prompt, outlook, receipt);
+  const SlotId slot{outlook.plan.slot};
+  Outlook next = outlook;
+  bool planned_around = false;
+  for (int plans = 1; carry_out(prompt, next, receipt) != Obstacle::kNone; ++plans) {
+    // A refusal is an answer, and so is damage: there is another way.
+    planned_around = true;
+    const bool give_up = plans == kPlansMax;
+    if (give_up) engine_.clear(slot);
+    shorten(live(slot), engine_.length(slot));
+    next = give_up ? Outlook{{}, {.slot = slot.value}} : plan_with(prompt, {&slot, 1}, false);
+  }
+  receipt.slot = slot.value;
+  receipt.source = next.plan.source;
+  receipt.restored = next.plan.keep;
+  receipt.restorable = std::max(receipt.restorable, receipt.restored);
+  receipt.missing = missing(prompt, receipt, planned_around);
+  receipt.saved_ms = ms_per_token_ * receipt.restored;
+
+  take_over(live(slot), prompt, receipt.restored);
+  place(live(slot), prompt, receipt);
+  if (companion_ != nullptr) {
+    const TokenSpan restored = live(slot).tokens;
+    receipt.companion = std::clamp(companion_->follow(slot, restored), 0, length_of(restored));
+  }
+  ++totals_.requests;
+  totals_.prompt_tokens += prompt.tokens.size();
+  totals_.matched_tokens += static_cast<std::uint64_t>(receipt.matched);
+  const auto restored = static_cast<std::uint64_t>(receipt.restored);
+  totals_.restored_tokens += restored;
+  const bool was_live = receipt.source == StartSource::kLive;
+  (was_live ? totals_.restored_live_tokens : totals_.restored_memory_tokens) += restored;
+  totals_.saved_seconds += receipt.saved_ms / 1000.0;
+}
+
+StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& outlook,
+                                           Receipt& receipt) {
+  const SlotId slot{outlook.plan.slot};
+  // What is kept of the slot's last conversation must not push out what is needed.
+  Pin needed = memory_.pin(outlook.match.node);
+  for (const StartAction& action : outlook.plan.actions) {
+    if (!std::holds_alternative<StoreLive>(action)) needed.release();
+    const Obstacle obstacle =
+        std::visit([&](const auto& one) { return act(one, slot, prompt, receipt); }, action);
+    if (obstacle != Obstacle::kNone) return obstacle;
+  }
+  return Obstacle::kNone;
+}
+
+StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt&,
+                                     Receipt& receipt) {
+  Live& held = live(slot);
+  const TokenPos length = storable_length(held);
+  if (length == 0) return Obstacle::kNone;
+  StoreRequest request;
+  request.slot = slot;
+  request.space = held.space;
+  request.tokens = TokenSpan(held.tokens).first(static_cast<std::size_t>(length));
+  if (length > held.exact) request.marks = request.marks | Hint::kDecoded;
+  if (held.tool_call) request.marks = request.marks | Hint::kToolCall;
+  request.odds = held.tool_call ? memory_.policy().tip_after_tool_call : memory_.policy().tip;
+  request.saves = length - held.kept;
+  request.now = now();
+  const auto before = clock_.now();
+  const StoreOutcome outcome = memory_.store(request);
+  totals_.store_seconds += ms_between(before, clock_.now()) / 1000.0;
+  receipt.bytes_out += outcome.bytes;
+  return Obstacle::kNone;
+}
+
+StateCache::Obstacle StateCache::act(const CutLive& action, SlotId slot, const Prompt&, Receipt&) {
+  if (engine_.cut(slot, action.position) == CutAnswer::kRefused) return Obstacle::kCutRefused;
+  shorten(live(slot), action.position);
+  return Obstacle::kNone;
+}
+
+StateCache::Obstacle StateCache::act(const LoadSnapshot& action, SlotId slot, const Prompt&,
+                                     Receipt& receipt) {
+  const auto before = clock_.now();
+  const auto bytes = memory_.load_snapshot(slot, action.node, now());
+  if (!bytes) return Obstacle::kNotRestored;
+  shorten(live(slot), action.position);
+  note_restored(receipt, *bytes, ms_between(before, clock_.now()));
+  return Obstacle::kNone;
+}
+
+StateCache::Obstacle StateCache::act(const RestoreState& action, SlotId slot, const Prompt& prompt,
+                                     Receipt& receipt) {
+  const auto before = clock_.now();
+  const TokenSpan tokens = prompt.tokens.first(static_cast<std::size_t>(action.position));
+  const auto bytes = memory_.restore(slot, action.node, tokens, now());
+  if (!bytes) return Obstacle::kNotRestored;
+  note_restored(receipt, *bytes, ms_between(before, clock_.now()));
+  return Obstacle::kNone;
+}
+
+StateCache::Obstacle StateCache::act(const ClearSlot&, SlotId slot, const Prompt&, Receipt&) {
+  engine_.clear(slot);
+  shorten(live(slot), 0);
+  return Obstacle::kNone;
+}
+
+StateCache::Obstacle StateCache::act(const ReadPrompt&, SlotId, const Prompt&, Receipt&) {
+  return Obstacle::kNone;  // the scheduler reads, chunk by chunk
+}
+
+void StateCache::note_restored(Receipt& receipt, ByteCount bytes, double ms) {
+  receipt.bytes_in += bytes;
+  receipt.restore_ms += ms;
+  ++totals_.restores;
+  totals_.restored_bytes += bytes;
+  totals_.restore_seconds += ms / 1000.0;
+  constexpr ByteCount kEnoughToMeasure = 1 << 20;
+  if (bytes < kEnoughToMeasure || ms <= 0.0) return;
+  bytes_per_ms_ += (static_cast<double>(bytes) / ms - bytes_per_ms_) / 8.0;
+}
+
+void StateCache::shorten(Live& held, TokenPos length) {
+  held.tokens.resize(std::min(held.tokens.size(), static_cast<std::size_t>(length)));
+  held.exact = std::min(held.exact, length);
+  held.kept = std::min(held.kept, length);
+}
+
+// The slot holds the first `restored` tokens of the prompt now.
+void StateCache::take_over(Live& held, const Prompt& prompt, TokenPos restored) {
+  const bool was_live = length_of(held.tokens) == restored && held.space == prompt.space &&
+                        common_prefix(held.tokens, prompt.tokens) == restored;
+  if (!was_live) {
+    held.tokens.assign(prompt.tokens.begin(), prompt.tokens.begin() + restored);
+    held.exact = floor_of(prompt.cuts, restored);
+    held.kept = restored;
+  }
+  held.space = prompt.space;
+  held.run = ++runs_;
+  held.tool_call = false;
+  held.prompt = prompt.tokens;
+  held.last_checkpoint = restored;
+}
+
+// --- checkpoints -------------------------------------------------------------------
+
+// While there is room, every cut; else so few that they leave room for others.
+TokenPos StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
+  if (options_.checkpoint_every > 0) return options_.checkpoint_every;
+  const ByteCount snapshot = memory_.snapshot_bytes(length_of(prompt.tokens));
+  if (snapshot == 0) return 0;
+  const auto fresh = static_cast<ByteCount>(length_of(prompt.tokens) - from);
+  const auto cuts =
+      static_cast<ByteCount>(prompt.cuts.end() - std::ranges::upper_bound(prompt.cuts, from));
+  if (cuts * snapshot + fresh * memory_.bytes_per_token() <= memory_.room()) return 0;
+  const ByteCount share = std::max<ByteCount>(memory_.budget() / 4, 1);
+  const auto affordable = static_cast<TokenPos>(
+      std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
+  return std::max(scarce_spacing(engine_.shape(), kRecurrentSpacing), affordable);
+}
+
+void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt) {
+  held.due.clear();
+  if (!memory_.enabled() || !options_.checkpoints) return;
+  PlacementInput input;
+  input.cuts = prompt.cuts;
+  input.spans = prompt.spans;
+  input.from = receipt.restored;
+  if (receipt.difference) input.junction = receipt.difference->position;
+  input.spacing_min = spacing_for(prompt, receipt.restored);
+  held.due = place_checkpoints(input);
+}
+
+void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt) {
+  Live& held = live(slot);
+  StoreRequest request;
+  request.slot = slot;
+  request.space = held.space;
+  request.tokens = held.tokens;
+  request.marks = marks_of(checkpoint.kind);
+  request.odds = odds_of(checkpoint.kind, memory_.policy());
+  request.saves = checkpoint.position - held.last_checkpoint;
+  request.now = now();
+  const auto before = clock_.now();
+  const StoreOutcome outcome = memory_.store(request);
+  totals_.store_seconds += ms_between(before, clock_.now()) / 1000.0;
+  if (!outcome.stored) return;
+  held.kept = checkpoint.position;
+  held.last_checkpoint = checkpoint.position;
+  ++receipt.checkpoints;
+  ++totals_.checkpoints;
+  receipt.bytes_out += outcome.bytes;
+}
+
+// --- during ------------------------------------------------------------------------
+
+Result<void> StateCache::before_chunk(SlotId slot) {
+  return options_.deterministic ? engine_.normalize(slot) : Result<void>();
+}
+
+void StateCache::prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& receipt) {
+  Live& held = live(slot);
+  const TokenPos before = length_of(held.tokens);
+  held.tokens.insert(held.tokens.end(), chunk.begin(), chunk.end());
+  const TokenPos after = length_of(held.tokens);
+  if (on_grid && held.exact == before) held.exact = after;
+  receipt.recomputed += length_of(chunk);
+  while (!held.due.empty() && held.due.front().position <= after) {
+    const Checkpoint checkpoint = held.due.front();
+    held.due.erase(held.due.begin());
+    const bool exact_here = !options_.deterministic || held.exact == after;
+    if (checkpoint.position == after && exact_here) take_checkpoint(slot, checkpoint, receipt);
+  }
+}
+
+void StateCache::decoded(SlotId slot, Token token) { live(slot).tokens.push_back(token); }
+
+void StateCache::end(SlotId slot) {
+  Live& held = live(slot);
+  memory_.remember(held.space, held.tokens, now());
+  shorten(held, engine_.length(slot));
+  held.prompt = {};
+  held.due.clear();
+}
+
+void StateCache::called_tool(SlotId slot, std::uint64_t run) {
+  if (live(slot).run == run) live(slot).tool_call = true;
+}
+
+void StateCache::note_prefill_speed(TokenPos tokens, double ms) {
+  constexpr TokenPos kEnoughToMeasure = 64;
+  if (tokens < kEnoughToMeasure || ms <= 0.0) return;
+  const double measured = ms / tokens;
+  ms_per_token_ += ms_per_token_ > 0.0 ? (measured - ms_per_token_) / 8.0 : measured;
+}
+
+// --- looking in --------------------------------------------------------------------
+
+CacheStatus StateCache::status() const {
+  CacheStatus status = totals_;
+  memory_.report(status);
+  return status;
+}
+
+ByteCount StateCache::clear() {
+  const ByteCount freed = memory_.clear(now());
+  for (Live& held : live_) held.kept = 0;
+  return freed;
+}
+
+std::vector<std::string> StateCache::check() const {
+  std::vector<std::string> violations = memory_.check();
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    const Live& held = live_[i];
+    const std::string name = "slot " + std::to_string(i);
+    const TokenPos length = length_of(held.tokens);
+    const TokenPos engine_length = engine_.length(SlotId{static_cast<int>(i)});
+    if (length != engine_length) {
+      violations.push_back("C1: " + name + " lists " + std::to_string(length) +
+                           " tokens, the engine holds " + std::to_string(engine_length));
+    }
+    if (held.exact < 0 || held.exact > length) violations.push_back("C2: " + name);
+    TokenPos last = length;
+    for (const Checkpoint& checkpoint : held.due) {
+      if (checkpoint.position <= last) violations.push_back("C3: " + name);
+      last = checkpoint.position;
+    }
+  }
+  return violations;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,180 @@
+// StateCache: everything that has been computed and can still be used - the live
+// states of the slots, and the states in memory behind them.
+//
+//   plan(prompt)   how could it begin, and where from?        (plan/start_plan.h)
+//   begin          do that; what fails is planned around
+//   before_chunk   the slot is about to grow,
+//   prefilled      and has grown; checkpoints that were placed here are taken
+//   decoded        likewise, by sampled tokens
+//   end            the request is over; its tokens stay known
+//
+// A live state is copied into memory at its checkpoints, and as a whole when
+// another prompt takes its slot. So nothing that was computed is lost but by the
+// budget (H3), and a conversation that stays on its slot moves no bytes.
+//
+// Deterministic: only prefill state on the grid is kept or continued, because
+// decoded state differs from it in its last bits.
+//
+// Invariants, verified by check():
+//   C1  a slot's tokens are as many as the engine says it holds
+//   C2  0 <= exact <= length of the slot's tokens
+//   C3  checkpoints still to be taken lie beyond the slot's tokens, ascending
+//   C4  those of MemoryTier
+//
+// One owning thread, that of the engine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cache/cache_status.h"
+#include "cache/memory_tier.h"
+#include "cache/receipt.h"
+#include "engine/companion.h"
+#include "engine/engine.h"
+#include "env/clock.h"
+#include "plan/placement.h"
+#include "plan/start_plan.h"
+
+namespace holdfast {
+
+struct CacheOptions {
+  MemoryOptions memory;
+  bool deterministic = false;
+  // Distance of the checkpoints inside long messages; 0: as memory allows.
+  TokenPos checkpoint_every = 0;
+  // Off: states are kept only when their slot is taken.
+  bool checkpoints = true;
+  std::string fingerprint;  // shown by status()
+};
+
+// A prompt as the cache sees it. What it refers to outlives the request.
+struct Prompt {
+  SpaceKey space;
+  TokenSpan tokens;
+  std::span<const TokenPos> cuts;  // its grid
+  std::span<const MessageSpan> spans;
+  bool reuse = true;
+};
+
+// How a prompt could begin now. Valid until the cache changes.
+struct Outlook {
+  Match match;
+  StartPlan plan;
+};
+
+// A prefix that a slot is computing right now and another prompt could use.
+struct Awaited {
+  SlotId slot;
+  std::uint64_t run = 0;  // of the slot; another number: that request is over
+  TokenPos position = 0;
+};
+
+class StateCache {
+ public:
+  StateCache(Engine& engine, CacheOptions options, const Clock& clock,
+             Companion* companion = nullptr);
+
+  // -- before ------------------------------------------------------------------
+  // REQUIRES: there is a slot, all are idle.
+  [[nodiscard]] Outlook plan(const Prompt& prompt, std::span<const SlotId> slots) const;
+  // A checkpoint deeper than what the outlook keeps, that a running request will
+  // reach. Asks for one at the place where the two prompts part.
+  [[nodiscard]] std::optional<Awaited> worth_waiting_for(const Prompt& prompt,
+                                                         const Outlook& outlook);
+  [[nodiscard]] bool still_coming(const Awaited& awaited) const;
+
+  // -- during ------------------------------------------------------------------
+  // Carries the outlook's plan out and fills in the receipt. Where a state cannot
+  // be brought back after all, the next best plan for the same slot is taken.
+  // Afterwards the slot holds `receipt.restored` tokens of the prompt.
+  void begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  // To be called before each chunk. Deterministic: wherever a restore may begin,
+  // an uninterrupted run looks like a restored one. On an Error the slot is empty.
+  [[nodiscard]] Result<void> before_chunk(SlotId slot);
+  // The engine has appended these tokens. `on_grid`: they end at a cut.
+  void prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& receipt);
+  void decoded(SlotId slot, Token token);
+  // The request is over, or failed: the engine may have emptied the slot.
+  void end(SlotId slot);
+  // The answer that ended on this slot called a tool: its client will soon be back.
+  void called_tool(SlotId slot, std::uint64_t run);
+  // How long reading took, for costs and receipts.
+  void note_prefill_speed(TokenPos tokens, double ms);
+
+  // -- looking in ----------------------------------------------------------------
+  [[nodiscard]] TokenSpan tokens(SlotId slot) const { return live(slot).tokens; }
+  [[nodiscard]] TokenPos length(SlotId slot) const { return length_of(live(slot).tokens); }
+  [[nodiscard]] std::uint64_t run(SlotId slot) const { return live(slot).run; }
+  [[nodiscard]] const MemoryTier& memory() const { return memory_; }
+  [[nodiscard]] MemoryTier& memory() { return memory_; }
+  [[nodiscard]] CacheStatus status() const;
+  ByteCount clear();
+  [[nodiscard]] std::vector<std::string> check() const;
+
+ private:
+  // What one slot holds, and what is planned for the request at work there.
+  struct Live {
+    SpaceKey space;
+    Tokens tokens;
+    // Tokens [0, exact) were computed as prefill up to a cut of the grid: the same
+    // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
+    TokenPos exact = 0;
+    TokenPos kept = 0;       // a state of the first `kept` tokens was put into memory
+    std::uint64_t run = 0;   // counts the requests that began here, over all slots
+    bool tool_call = false;  // its answer called a tool
+    // While a request is at work:
+    TokenSpan prompt;
+    std::vector<Checkpoint> due;  // still to be taken, ascending
+    TokenPos last_checkpoint = 0;
+  };
+
+  [[nodiscard]] const Live& live(SlotId slot) const {
+    return live_[static_cast<std::size_t>(slot.value)];
+  }
+  [[nodiscard]] Live& live(SlotId slot) { return live_[static_cast<std::size_t>(slot.value)]; }
+  [[nodiscard]] Tick now() const;
+  [[nodiscard]] StartCosts costs() const;
+  [[nodiscard]] LiveState describe(SlotId slot, const Prompt& prompt, bool may_cut) const;
+  [[nodiscard]] Outlook plan_with(const Prompt& prompt, std::span<const SlotId> slots,
+                                  bool may_cut) const;
+  [[nodiscard]] ByteCount unsaved_bytes(const Live& live) const;
+  [[nodiscard]] TokenPos storable_length(const Live& live) const;
+
+  // Why an action was not done.
+  enum class Obstacle { kNone, kCutRefused, kNotRestored };
+  [[nodiscard]] Obstacle carry_out(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  [[nodiscard]] Obstacle act(const StoreLive& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const CutLive& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const LoadSnapshot& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const RestoreState& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
+  void shorten(Live& live, TokenPos length);
+  void take_over(Live& live, const Prompt& prompt, TokenPos restored);
+  void note_restored(Receipt& receipt, ByteCount bytes, double ms);
+  void place(Live& live, const Prompt& prompt, const Receipt& receipt);
+  [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos fresh) const;
+  void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
+
+  // state_cache_receipt.cc
+  void describe_match(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) const;
+  [[nodiscard]] Missing missing(const Prompt& prompt, const Receipt& receipt, bool refused) const;
+
+  Engine& engine_;
+  const CacheOptions options_;
+  const Clock& clock_;
+  Companion* const companion_;
+  const Clock::TimePoint started_;
+  MemoryTier memory_;
+  std::vector<Live> live_;
+  std::uint64_t runs_ = 0;
+  double ms_per_token_ = 0.0;    // measured; 0: not yet
+  double bytes_per_ms_ = 4.0e6;  // moved between slots and memory
+  CacheStatus totals_;
+};
+
+}  // namespace holdfast

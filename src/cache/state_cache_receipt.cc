@@ -1,0 +1,100 @@
+// What a receipt says of a beginning (H9): printed from the plan and the tree.
+#include <algorithm>
+
+#include "cache/state_cache.h"
+#include "plan/cuts.h"
+
+namespace holdfast {
+
+namespace {
+
+// Tokens quoted on either side of a difference.
+constexpr TokenPos kQuoted = 24;
+
+Tokens quote(TokenSpan tokens, TokenPos from) {
+  const auto begin = tokens.begin() + std::min(from, length_of(tokens));
+  const auto left = std::min<std::ptrdiff_t>(kQuoted, tokens.end() - begin);
+  return {begin, begin + left};
+}
+
+void name_message(std::span<const MessageSpan> spans, Difference& difference) {
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (spans[i].begin > difference.position) break;
+    difference.message = static_cast<int>(i);
+    difference.role = spans[i].role;
+    difference.message_begin = spans[i].begin;
+  }
+}
+
+}  // namespace
+
+void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
+                                Receipt& receipt) const {
+  const Match& match = outlook.match;
+  const TokenPos length = length_of(prompt.tokens);
+  receipt.prompt_tokens = length;
+  receipt.matched = match.matched;
+  const Live* nearest = nullptr;  // a slot that knows more than memory does
+  for (const Live& held : live_) {
+    if (held.space != prompt.space) continue;
+    const TokenPos common = common_prefix(held.tokens, prompt.tokens);
+    if (common <= receipt.matched) continue;
+    receipt.matched = common;
+    nearest = &held;
+  }
+  const TokenPos limit = length - 1;
+  receipt.restorable = std::max(
+      outlook.plan.keep, deepest_in_memory(match, prompt.cuts, limit, options_.deterministic));
+  if (receipt.matched == 0 || receipt.matched == length) return;
+  Difference difference;
+  difference.position = receipt.matched;
+  difference.sent = quote(prompt.tokens, receipt.matched);
+  if (nearest != nullptr) {
+    difference.known = quote(nearest->tokens, receipt.matched);
+  } else if (match.node) {
+    difference.known = memory_.tree().continuation(match.node, match.matched, kQuoted);
+  }
+  if (difference.known.empty()) return;  // the prompt goes on where the other ended
+  name_message(prompt.spans, difference);
+  receipt.difference = std::move(difference);
+}
+
+// Why fewer tokens were restored than are known.
+Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool refused) const {
+  const TokenPos known = std::min(receipt.matched, length_of(prompt.tokens) - 1);
+  Missing missing;
+  if (receipt.restored >= known) return missing;
+  missing.position = floor_of(prompt.cuts, known);
+  if (!prompt.reuse) {
+    missing.why = MissReason::kReuseOff;
+    return missing;
+  }
+  if (receipt.restored >= missing.position) {
+    missing.why = MissReason::kGrid;
+    missing.position = known;
+    return missing;
+  }
+  if (!memory_.enabled()) {
+    missing.why = MissReason::kCacheOff;
+    return missing;
+  }
+  // The deepest place on the way that once had what was needed.
+  const Match match = memory_.match(prompt.space, prompt.tokens);
+  for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
+    if (stop->position <= receipt.restored) break;
+    if (stop->position > known) continue;
+    const NodeFacts facts = memory_.tree().facts(stop->node);
+    const EvictionNote note = facts.snapshot_note ? facts.snapshot_note : facts.row_note;
+    if (!note) continue;
+    const bool damaged = note.reason == EvictReason::kCorrupt;
+    missing.why = damaged ? MissReason::kDamaged : MissReason::kEvicted;
+    missing.position = stop->position;
+    missing.evicted = note;
+    missing.evicted_ago_ms = static_cast<double>(now() - std::min(note.when, now()));
+    return missing;
+  }
+  missing.why = refused ? MissReason::kDeclined : MissReason::kNeverTaken;
+  return missing;
+}
+
+}  // namespace holdfast

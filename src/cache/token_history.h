@@ -1,0 +1,140 @@
+// TokenHistory remembers which ids an answer was sampled as, so that a prompt
+// that quotes the answer is tokenised to the same ids again.
+//
+// Tokenising is not the inverse of sampling: a model may say "ab" as "a" "b"
+// where the tokeniser reads one "ab". Tokenised afresh, such a prompt leaves the
+// known path in the middle of the model's own answer, and all that follows is
+// computed again.
+//
+// A prompt is read as turns. A turn runs from one turn-end token to the next:
+//
+//   <|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user ...
+//   [----- turn 0 -----][--------------- turn 1 ---------------][------ turn 2 -----
+//                       [------------ opening ------------][ids]
+//
+// The key of a turn is the hash of its text, seeded with the key of the turn
+// before and, at first, with the space. So it stands for the whole conversation
+// up to there, and a prompt of any length is looked up with one hash a turn.
+// The conversation counts, not the answer's text alone, because ids are worth
+// keeping only where the state before them is known too: "ab" elsewhere may have
+// been said, or read, in other ids, and is then known by those.
+//
+// Cutting the prompt around an answer changes no other id. The text before it is
+// the prompt that it answered, tokenised as it was then; what follows begins with
+// a control token, which merges with nothing. tokenize() verifies this, and that
+// the text is the same; where a vocabulary does not play along (it adds a space,
+// or an end, to each text) the prompt is tokenised whole. So hashes are not
+// trusted with text either: a wrong one costs time.
+//
+// Not remembered: an answer without text, one that spells a turn end itself, one
+// that is larger than the bound, and every answer of a model whose template shows
+// no turn end.
+//
+// Invariants, verified by check():
+//   N1  at most limits.answers_max answers are held
+//   N2  bytes = sum of cost(answer) <= limits.bytes_max
+//   N3  the index and the list hold the same answers, each under its own key
+//   N4  an answer holds at least one id and one byte of text
+//
+// Promised by tokenize(), verified by the model test:
+//   N5  the tokens decode to what those of the plain tokenisation decode to:
+//       the prompt, and what the vocabulary adds of itself
+//   N6  no id crosses from one space to another
+//
+// Any thread. The text model is not called while the lock is held.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "engine/text.h"
+#include "state/tokens.h"
+#include "tree/types.h"
+
+namespace holdfast {
+
+struct HistoryLimits {
+  std::size_t answers_max = 4096;             // 0: remember nothing
+  ByteCount bytes_max = ByteCount{32} << 20;  // some 8 million tokens
+};
+
+struct HistoryUsage {
+  std::size_t answers = 0;
+  ByteCount bytes = 0;
+  bool operator==(const HistoryUsage&) const = default;
+};
+
+// Where an answer begins. Made by tokenize(), given back to remember().
+struct AnswerPlace {
+  SpaceKey space;
+  std::uint64_t conversation = 0;  // key of the turns before
+  std::string opening;             // the prompt's text since the last turn end
+};
+
+struct TokenizedPrompt {
+  Tokens tokens;
+  TokenPos kept = 0;  // ids that are as they were sampled
+  AnswerPlace place;  // of the answer to this prompt
+};
+
+class TokenHistory {
+ public:
+  explicit TokenHistory(HistoryLimits limits = {}) : limits_(limits) {}
+
+  // Tokenises a rendered prompt, control tokens parsed and special ones added,
+  // with the ids of remembered answers in their places.
+  [[nodiscard]] TokenizedPrompt tokenize(SpaceKey space, const TextModel& text,
+                                         std::string_view prompt);
+
+  // `answer`: the sampled ids without the one that ended the turn. What was
+  // remembered for the same text in the same place is replaced: of two ways to
+  // say it, the later one is more likely to be in memory still.
+  // False: not remembered, see above.
+  bool remember(const AnswerPlace& place, const TextModel& text, TokenSpan answer);
+
+  void clear();
+  [[nodiscard]] HistoryUsage usage() const;
+  // What remembering an answer of `tokens` ids costs.
+  [[nodiscard]] static ByteCount cost(std::size_t tokens);
+  [[nodiscard]] std::vector<std::string> check() const;  // empty when N1..N4 hold
+
+ private:
+  struct Answer {
+    std::uint64_t key = 0;
+    SpaceKey space;
+    std::size_t opening_bytes = 0;  // of its turn's text, before the answer
+    std::size_t text_bytes = 0;
+    Tokens ids;
+  };
+  using Answers = std::list<Answer>;
+
+  // Text of a prompt, [begin, end), that ids stand for; `closing` follows it.
+  struct Splice {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    Token closing = 0;
+    Tokens ids;
+  };
+  struct Turns;
+
+  [[nodiscard]] std::vector<Splice> find(SpaceKey space, const Turns& turns);
+  [[nodiscard]] static std::optional<Tokens> splice(const TextModel& text, std::string_view prompt,
+                                                    const std::vector<Splice>& splices);
+  bool insert(Answer answer);
+  void erase(Answers::iterator answer) REQUIRES_LOCK(mutex_);
+
+  const HistoryLimits limits_;
+  mutable std::mutex mutex_;
+  Answers by_use_ GUARDED_BY(mutex_);  // the one unused for longest comes first
+  std::unordered_map<std::uint64_t, Answers::iterator> by_key_ GUARDED_BY(mutex_);
+  ByteCount bytes_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,224 @@
+#include "cli/explain_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "cli/chat_json.h"
+#include "cli/chat_view.h"
+#include "cli/text_wrap.h"
+#include "state/parts.h"
+
+namespace holdfast {
+namespace {
+
+using Json = nlohmann::json;
+
+// Fits 80 columns together with its frame.
+constexpr int kBarCells = 64;
+constexpr std::size_t kTextCharacters = 60;
+
+std::int64_t count_at(const Json& json, const char* key) {
+  return static_cast<std::int64_t>(number_at(json, key));
+}
+
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+  return buffer.data();
+}
+
+// "0.11 s", "4.6 s", "3 min": about two digits.
+std::string seconds(double ms) {
+  if (ms < 1000.0) return fixed(ms / 1000.0, 2) + " s";
+  if (ms < 120'000.0) return fixed(ms / 1000.0, 1) + " s";
+  return fixed(ms / 60'000.0, 0) + " min";
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return "0.0%";
+  return fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), 1) + "%";
+}
+
+// --- the picture ------------------------------------------------------------------
+
+struct Part {
+  std::string_view name;
+  std::int64_t tokens = 0;
+  std::string_view ascii;
+  std::string_view block;
+};
+
+std::vector<Part> parts_of(const Json& receipt) {
+  const std::int64_t prompt = count_at(receipt, "prompt_tokens");
+  const std::int64_t restored = count_at(receipt, "restored_tokens");
+  const std::int64_t known = std::max(count_at(receipt, "matched_tokens"), restored);
+  return {{"reused", restored, "#", "\xE2\x96\x88"},
+          {"known but read again", known - restored, "=", "\xE2\x96\x92"},
+          {"new", std::max<std::int64_t>(prompt - known, 0), ".", "\xE2\x96\x91"}};
+}
+
+// A part that is there has at least one cell.
+std::vector<int> cells_of(const std::vector<Part>& parts) {
+  std::int64_t whole = 0;
+  for (const Part& part : parts) whole += part.tokens;
+  std::vector<int> cells;
+  int used = 0;
+  for (const Part& part : parts) {
+    const auto share = whole > 0 ? part.tokens * kBarCells / whole : 0;
+    cells.push_back(part.tokens > 0 ? std::max(1, static_cast<int>(share)) : 0);
+    used += cells.back();
+  }
+  if (whole > 0) *std::max_element(cells.begin(), cells.end()) += kBarCells - used;
+  return cells;
+}
+
+std::string bar_text(const Json& receipt, const ExplainStyle& style) {
+  const std::vector<Part> parts = parts_of(receipt);
+  const std::vector<int> cells = cells_of(parts);
+  std::string bar = "  [";
+  std::string legend = "  ";
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string_view cell = style.blocks ? parts[i].block : parts[i].ascii;
+    for (int n = 0; n < cells[i]; ++n) bar += cell;
+    if (parts[i].tokens == 0) continue;
+    if (legend.size() > 2) legend += "   ";
+    ((legend += cell) += ' ') += parts[i].name;
+    legend += ' ' + with_commas(parts[i].tokens);
+  }
+  return bar + "]\n" + legend + "\n";
+}
+
+// --- sentences ----------------------------------------------------------------------
+
+// On one line, quoted, cut at a whole character.
+std::string one_line(std::string_view text) {
+  const std::string safe = harmless(text);
+  std::string line = "\"";
+  std::size_t characters = 0;
+  for (const char c : safe) {
+    const bool begins = (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    if (begins && ++characters > kTextCharacters) return line + "...\"";
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else {
+      line += c;
+    }
+  }
+  return line + '"';
+}
+
+std::string source_line(const Json& receipt) {
+  const std::string from = text_at(receipt, "restored_from");
+  std::string line = "From " + (from.empty() || from == "nothing" ? "a fresh start" : from);
+  if (from == "live slot") line = "From the slot's own state";
+  if (const auto bytes = count_at(receipt, "bytes_restored"); bytes > 0) {
+    line += ", " + human_bytes(static_cast<ByteCount>(bytes)) + " brought back in " +
+            fixed(number_at(receipt, "restore_ms"), 0) + " ms";
+  }
+  line += "; slot " + std::to_string(count_at(receipt, "slot"));
+  if (const double queued = number_at(receipt, "queued_ms"); queued >= 10.0) {
+    line += ", after " + seconds(queued) + " in the queue";
+  }
+  if (const std::string other = text_at(receipt, "waited_for"); !other.empty()) {
+    line += ", waiting for " + harmless(other) + " to read the same";
+  }
+  return line + ".\n";
+}
+
+std::string difference_text(const Json& difference) {
+  if (!difference.is_object()) return "";
+  std::string text =
+      "\nIt parts from what was known at token " + with_commas(count_at(difference, "position"));
+  if (child_of(difference, "message").is_number()) {
+    text += ", in message " + std::to_string(count_at(difference, "message")) + " (" +
+            harmless(text_at(difference, "role")) + ")";
+  }
+  return text + ":\n  known  " + one_line(text_at(difference, "known_text")) + "\n  sent   " +
+         one_line(text_at(difference, "sent_text")) + "\n";
+}
+
+std::string paragraph(std::string_view title, const std::string& text, const ExplainStyle& style) {
+  if (text.empty()) return "";
+  return "\n" + wrap_text(std::string(title) + " " + harmless(text), style.width, 0);
+}
+
+// "06:41:22" of "2026-11-15T06:41:22.123Z".
+std::string clock_of(const Json& receipt) {
+  const std::string time = text_at(receipt, "time");
+  return time.size() >= 19 ? harmless(time.substr(11, 8)) : "";
+}
+
+}  // namespace
+
+ExplainStyle explain_style(const Environment& env) {
+  ExplainStyle style;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const auto found = env.find(name);
+    if (found == env.end() || found->second.empty()) continue;
+    std::string locale = found->second;
+    std::transform(locale.begin(), locale.end(), locale.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    style.blocks =
+        locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+    break;
+  }
+  return style;
+}
+
+std::string receipt_headline(const Json& receipt) {
+  const std::int64_t prompt = count_at(receipt, "prompt_tokens");
+  const std::int64_t restored = count_at(receipt, "restored_tokens");
+  std::string line = with_commas(restored) + " of " + with_commas(prompt) +
+                     " prompt tokens reused (" + percent(restored, prompt) + "), " +
+                     with_commas(count_at(receipt, "recomputed_tokens")) + " read in " +
+                     seconds(number_at(receipt, "prompt_ms"));
+  if (const double saved = number_at(receipt, "saved_ms"); saved >= 10.0) {
+    line += "; saved about " + seconds(saved);
+  }
+  return line;
+}
+
+std::string receipt_text(const Json& receipt, const ExplainStyle& style) {
+  const std::string answer = text_at(receipt, "response");
+  std::string text =
+      (answer.empty() ? text_at(receipt, "id") : answer) + " at " + clock_of(receipt) + " UTC";
+  const Json& complete = child_of(receipt, "complete");
+  if (complete.is_boolean() && !complete.get<bool>()) text += ", still running";
+  text = harmless(text) + "\n" + receipt_headline(receipt) + "\n\n";
+  text += bar_text(receipt, style) + "\n" + source_line(receipt);
+  text += difference_text(child_of(receipt, "difference"));
+  text += paragraph("Why not more:", text_at(child_of(receipt, "missing"), "sentence"), style);
+  return text + paragraph("What would help:", text_at(receipt, "advice"), style);
+}
+
+std::string receipt_lines(const Json& receipts) {
+  std::string text;
+  if (!receipts.is_array()) return text;
+  for (const Json& receipt : receipts) {
+    const std::int64_t prompt = count_at(receipt, "prompt_tokens");
+    std::string share = percent(count_at(receipt, "restored_tokens"), prompt);
+    share.insert(0, 6 - std::min<std::size_t>(share.size(), 6), ' ');
+    text += clock_of(receipt) + "  " + share + " of " + with_commas(prompt) + "  " +
+            harmless(text_at(receipt, "response")) + "\n";
+  }
+  return text;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,320 @@
+// Candidates wait in a heap under the value they had when they were looked at.
+// An eviction changes what others are worth:
+//
+//   rises   a deeper snapshot has farther to come back from the one above it
+//   falls   the nearest snapshot above becomes a tip, and would now take rows
+//           along; rows become dead weight, or outermost; a block or window that
+//           was shared now has one user less
+//
+// A rise is seen when the candidate's turn comes: it is looked at again, and put
+// back. A fall would be seen too late, so those whom an eviction may make cheaper
+// are looked at at once: everything upwards to the nearest state, and the
+// snapshots that share a window.
+#include "plan/eviction.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+enum class PlaceKind { kInterior, kTip, kTipAfterToolCall, kProven };
+
+PlaceKind kind_of(const NodeFacts& facts, Growing growing) {
+  const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
+  if (shared && facts.hits > 0) return PlaceKind::kProven;
+  if (!facts.hints.has(Hint::kTip) || facts.node == growing.node) return PlaceKind::kInterior;
+  return facts.hints.has(Hint::kToolCall) ? PlaceKind::kTipAfterToolCall : PlaceKind::kTip;
+}
+
+ReuseOdds odds_of(PlaceKind kind, const NodeFacts& facts, const EvictionPolicy& policy) {
+  switch (kind) {
+    case PlaceKind::kInterior: break;
+    case PlaceKind::kTip: return policy.tip;
+    case PlaceKind::kTipAfterToolCall: return policy.tip_after_tool_call;
+    case PlaceKind::kProven:
+      return {policy.proven.weight * (1.0 + facts.hits), policy.proven.tau_s};
+  }
+  return policy.interior;
+}
+
+double value_of(ReuseOdds odds, double age_s, TokenPos tokens, ByteCount bytes) {
+  const double wanted = odds.weight / (age_s + odds.tau_s);
+  return wanted * std::max(tokens, 1) / static_cast<double>(std::max<ByteCount>(bytes, 1));
+}
+
+double age_s(Tick last_use, Tick now) {
+  return now > last_use ? static_cast<double>(now - last_use) / 1000.0 : 0.0;
+}
+
+}  // namespace
+
+double snapshot_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy,
+                      Growing growing) {
+  const bool takes_rows = facts.snapshots_below == 0 && facts.node != growing.node;
+  return value_of(odds_of(kind_of(facts, growing), facts, policy),
+                  age_s(facts.snapshot_last_use, now), facts.recompute,
+                  facts.snapshot_bytes + (takes_rows ? facts.block_bytes : 0));
+}
+
+double rows_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy) {
+  return value_of(odds_of(kind_of(facts, {}), facts, policy), age_s(facts.last_use, now),
+                  facts.recompute, facts.block_bytes);
+}
+
+namespace {
+
+struct Candidate {
+  double value = 0;
+  Tick last_use = 0;
+  TokenPos position = 0;
+  NodeId node;
+  Held held = Held::kSnapshot;
+  EvictReason reason = EvictReason::kBudget;
+
+  // The least comes out of a heap first when it counts as the greatest.
+  bool operator<(const Candidate& other) const { return rank() > other.rank(); }
+  // A parent was used no earlier than its children; so rows go from the outside.
+  [[nodiscard]] std::tuple<double, Tick, TokenPos, NodeId, Held> rank() const {
+    return {value, last_use, -position, node, held};
+  }
+};
+
+ByteCount mean_bytes_per_token(const TokenTree& tree) {
+  const std::uint64_t tokens = tree.token_count() - tree.ghost_tokens();
+  return tokens == 0 ? 1 : std::max<ByteCount>(tree.bytes(ByteKind::kBlocks).resident / tokens, 1);
+}
+
+class Evictor {
+ public:
+  Evictor(TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
+      : tree_(tree),
+        request_(request),
+        policy_(policy),
+        bytes_per_token_(mean_bytes_per_token(tree)),
+        next_snapshot_(tree.oldest(Held::kSnapshot)),
+        next_rows_(tree.oldest(Held::kBlocks)) {
+    note_growing_path();
+  }
+
+  std::vector<Victim> run() {
+    while (freed_ < request_.needed) {
+      if (const auto least = take_least()) {
+        evict(*least);
+      } else if (!look_further()) {
+        break;
+      }
+    }
+    return std::move(victims_);
+  }
+
+ private:
+  // -- who may go ----------------------------------------------------------------
+
+  [[nodiscard]] bool is_growing(const NodeFacts& facts) const {
+    return growing_path_.contains(facts.node);
+  }
+
+  [[nodiscard]] std::optional<Candidate> as_snapshot(const NodeFacts& facts) const {
+    if (!facts.has_snapshot || facts.pinned) return std::nullopt;
+    const Growing growing{is_growing(facts) ? facts.node : NodeId{}};
+    const bool interior = kind_of(facts, growing) == PlaceKind::kInterior;
+    return Candidate{.value = snapshot_value(facts, request_.now, policy_, growing),
+                     .last_use = facts.snapshot_last_use,
+                     .position = facts.range.end,
+                     .node = facts.node,
+                     .held = Held::kSnapshot,
+                     .reason = interior ? EvictReason::kThinned : EvictReason::kBudget};
+  }
+
+  [[nodiscard]] std::optional<Candidate> as_rows(NodeFacts facts) const {
+    if (facts.row_tokens == 0 || facts.pinned || is_growing(facts)) return std::nullopt;
+    Candidate rows{.value = 0,
+                   .last_use = facts.last_use,
+                   .position = facts.range.end,
+                   .node = facts.node,
+                   .held = Held::kBlocks,
+                   .reason = EvictReason::kDeadWeight};
+    if (facts.dead_weight(tree_.needs())) return rows;
+    // A tip of a state without snapshots is an edge below which nothing is held.
+    if (tree_.needs().snapshot || !facts.hints.has(Hint::kTip)) return std::nullopt;
+    // Rows that only share the block of the edge above free nothing, but it cannot
+    // go before them: they count as rows do on the average.
+    if (facts.block_bytes == 0) {
+      facts.block_bytes = static_cast<ByteCount>(facts.row_tokens) * bytes_per_token_;
+    }
+    rows.value = rows_value(facts, request_.now, policy_);
+    rows.reason = EvictReason::kBudget;
+    return rows;
+  }
+
+  [[nodiscard]] std::optional<Candidate> look_at(NodeId node, Held held) const {
+    if (!tree_.alive(node)) return std::nullopt;
+    return held == Held::kSnapshot ? as_snapshot(tree_.facts(node)) : as_rows(tree_.facts(node));
+  }
+
+  void consider_rows(const NodeFacts& facts) {
+    if (const auto rows = as_rows(facts)) candidates_.push(*rows);
+  }
+  void consider_snapshot(const NodeFacts& facts) {
+    const auto snapshot = as_snapshot(facts);
+    if (!snapshot) return;
+    candidates_.push(*snapshot);
+    const SnapshotPtr bytes = tree_.snapshot(facts.node);
+    if (bytes->window().empty() || !with_window_.insert(facts.node).second) return;
+    for (const ExtentBlockPtr& rows : bytes->window())
+      window_users_.emplace(rows.get(), facts.node);
+  }
+
+  // -- looking, oldest first -------------------------------------------------------
+
+  // The next lot of candidates. None: all have been looked at; or the last lot
+  // held nothing that may make way for a newcomer of so little worth.
+  bool look_further() {
+    const bool fruitless = victims_before_.has_value() && *victims_before_ == victims_.size();
+    if (fruitless && request_.worth < std::numeric_limits<double>::infinity()) return false;
+    victims_before_ = victims_.size();
+    const bool snapshots = look_through(Held::kSnapshot, next_snapshot_);
+    const bool rows = look_through(Held::kBlocks, next_rows_);
+    return snapshots || rows;
+  }
+
+  bool look_through(Held held, NodeId& next) {
+    std::size_t seen = 0;
+    for (; next && seen < policy_.candidates_max; ++seen) {
+      const NodeFacts facts = tree_.facts(next);
+      held == Held::kSnapshot ? consider_snapshot(facts) : consider_rows(facts);
+      next = tree_.newer(held, next);
+    }
+    return seen > 0;
+  }
+
+  // The least valuable candidate, if it may go.
+  std::optional<Candidate> take_least() {
+    while (!candidates_.empty() && candidates_.top().value < request_.worth) {
+      const Candidate then = candidates_.top();
+      candidates_.pop();
+      const auto now = look_at(then.node, then.held);
+      if (!now) continue;  // it went already
+      if (now->value <= then.value) return now;
+      candidates_.push(*now);
+    }
+    return std::nullopt;
+  }
+
+  // -- going -------------------------------------------------------------------------
+
+  void evict(const Candidate& victim) {
+    const NodeFacts facts = tree_.facts(victim.node);
+    const SnapshotPtr snapshot = tree_.snapshot(victim.node);
+    step_over(victim);
+    const TokenPos from = tail_of(victim, facts);
+    const auto freed = take_bytes(victim, from);
+    if (!freed) return;
+    freed_ += *freed;
+    victims_.push_back({victim.held, victim.node, facts.range.end, *freed, victim.reason});
+    if (freed_ >= request_.needed) return;
+
+    note_growing_path();
+    look_upward_from(facts);
+    if (victim.held == Held::kSnapshot) look_at_sharers_of(snapshot);
+    if (from > facts.range.begin && !tree_.alive(victim.node)) look_again_at_rows();
+  }
+
+  std::optional<ByteCount> take_bytes(const Candidate& victim, TokenPos from) {
+    const EvictionNote note{victim.reason, request_.now};
+    if (victim.held == Held::kSnapshot) return tree_.evict_snapshot(victim.node, note);
+    return tree_.evict_rows(victim.node, from, note);
+  }
+
+  // Where the rows begin that free what is still needed; 0: all of the edge.
+  [[nodiscard]] TokenPos tail_of(const Candidate& victim, const NodeFacts& facts) const {
+    const ByteCount missing = request_.needed - freed_;
+    const bool all = victim.held == Held::kSnapshot || victim.reason == EvictReason::kDeadWeight;
+    if (all || missing >= facts.block_bytes) return 0;
+    const auto rows = static_cast<ByteCount>(facts.row_tokens);
+    const ByteCount tokens = (missing * rows + facts.block_bytes - 1) / facts.block_bytes;
+    return (facts.range.end - static_cast<TokenPos>(tokens)) / kBlockTokens * kBlockTokens;
+  }
+
+  // The lists are walked while they shrink.
+  void step_over(const Candidate& victim) {
+    NodeId& next = victim.held == Held::kSnapshot ? next_snapshot_ : next_rows_;
+    if (next == victim.node) next = tree_.newer(victim.held, next);
+  }
+
+  // From the node whose bytes went up to the nearest one with a state of its own.
+  // What lies above that, or above a fork with another state below, is as it was.
+  void look_upward_from(const NodeFacts& gone) {
+    NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
+    while (at && tree_.alive(at)) {
+      const NodeFacts facts = tree_.facts(at);
+      if (facts.pinned) return;
+      mend_walk(facts);
+      consider_rows(facts);
+      consider_snapshot(facts);
+      const bool has_state = tree_.needs().snapshot ? facts.has_snapshot : facts.row_tokens > 0;
+      if (has_state || !facts.hints.has(Hint::kTip)) return;
+      at = facts.parent;
+    }
+  }
+
+  // An edge whose last rows now lie before its end has been parted there, and its
+  // upper part stands in the list of rows in its place.
+  void mend_walk(const NodeFacts& facts) {
+    if (facts.node == next_rows_ && facts.row_tokens == 0) next_rows_ = facts.parent;
+  }
+
+  // A node whose tail went may have been joined to the ghost below it. What is left
+  // of its rows has a new node then, which only the list knows.
+  void look_again_at_rows() {
+    next_rows_ = tree_.oldest(Held::kBlocks);
+    look_through(Held::kBlocks, next_rows_);
+  }
+
+  void look_at_sharers_of(const SnapshotPtr& gone) {
+    for (const ExtentBlockPtr& rows : gone->window()) {
+      const auto [begin, end] = window_users_.equal_range(rows.get());
+      for (auto user = begin; user != end; ++user) {
+        if (const auto sharer = look_at(user->second, Held::kSnapshot)) candidates_.push(*sharer);
+      }
+    }
+  }
+
+  // An eviction may part edges, so the path is noted anew after each.
+  void note_growing_path() {
+    NodeId at = request_.growing.node;
+    if (!at || !tree_.alive(at)) return;
+    growing_path_.clear();
+    for (; at; at = tree_.facts(at).parent) growing_path_.insert(at);
+  }
+
+  TokenTree& tree_;
+  const RoomRequest& request_;
+  const EvictionPolicy& policy_;
+  ByteCount bytes_per_token_;
+  NodeId next_snapshot_;  // the oldest that has not been looked at; none: all have
+  NodeId next_rows_;
+  std::optional<std::size_t> victims_before_;  // the last lot was looked at
+  std::priority_queue<Candidate> candidates_;
+  std::set<NodeId> with_window_;  // snapshots that stand in window_users_
+  std::unordered_multimap<const ExtentBlock*, NodeId> window_users_;
+  std::set<NodeId> growing_path_;
+  std::vector<Victim> victims_;
+  ByteCount freed_ = 0;
+};
+
+}  // namespace
+
+std::vector<Victim> evict_bytes(TokenTree& tree, const RoomRequest& request,
+                                const EvictionPolicy& policy) {
+  return Evictor(tree, request, policy).run();
+}
+
+}  // namespace holdfast

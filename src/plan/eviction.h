@@ -1,0 +1,93 @@
+// Eviction: which bytes leave a tree when others need the room.
+//
+// What a place is worth: the tokens that would have to be read again without it,
+// times how likely it is to be wanted again, per byte that its going frees.
+//
+//   value = weight / (age + tau) * tokens to read again / bytes freed
+//
+// weight and tau follow from the kind of place: a tip (the end of a conversation)
+// is what its client comes back to, soon after a tool call and later after an
+// answer; an interior place is superseded by a deeper one and waits for an edit;
+// a junction or the end of a system block counts as interior (or as the tip that
+// it may be) until somebody has come back to it, and then for more with each time,
+// whether or not something deeper is left.
+//
+// Dead weight (a hybrid's rows beyond its deepest snapshot) is worth nothing and
+// goes first. A tip's value counts the rows of its edge as freed, because they are
+// dead weight without it; they go next, if there is still need. Rows of pure
+// attention go from the end of the outermost edges, only as many as are needed.
+//
+// Candidates are looked at in lots, the oldest `candidates_max` of each list first.
+// A further lot is looked at when the last one has not freed enough: as long as
+// there is one if anything may go, and as long as each yields something if only
+// what is worth less than a newcomer may.
+//
+// Invariants, verified by the tests against a brute-force oracle:
+//   V1  nothing pinned goes, and no rows on the way to the `growing` node
+//   V2  each victim is the least valuable at the moment it goes of all candidates
+//       looked at; of equals the least recently used, and of those the deepest
+//   V3  it stops as soon as enough has been freed
+//   V4  when it gives up, no candidate looked at is left that is worth less than
+//       `worth`; where `worth` has no limit, all have been looked at
+//
+// No I/O, no clock.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "tree/node_facts.h"
+#include "tree/token_tree.h"
+
+namespace holdfast {
+
+// How likely a kind of place is to be wanted again: weight / (age + tau), seconds.
+struct ReuseOdds {
+  double weight = 1.0;
+  double tau_s = 60.0;
+};
+
+struct EvictionPolicy {
+  ReuseOdds tip_after_tool_call{1.0, 12.0};
+  ReuseOdds tip{0.87, 200.0};
+  ReuseOdds interior{0.04, 60.0};
+  ReuseOdds proven{1.0, 60.0};  // junctions, system ends: weight x (1 + hits) once hit
+  // Candidates looked at in each list, oldest first.
+  std::size_t candidates_max = 2048;
+};
+
+// A node about to get a deeper neighbour. The rows on the way to it stay, because
+// the newcomer needs them; a snapshot on the way counts as interior.
+struct Growing {
+  NodeId node;  // none: nothing is growing
+};
+
+// Ticks are milliseconds here. Of rows that are not dead weight.
+[[nodiscard]] double rows_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy);
+// `growing`: this node, if it lies on the way to the growing one.
+[[nodiscard]] double snapshot_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy,
+                                    Growing growing = {});
+
+struct Victim {
+  Held held = Held::kSnapshot;
+  NodeId node;
+  TokenPos position = 0;  // where its edge ended
+  ByteCount bytes = 0;    // freed
+  EvictReason reason = EvictReason::kBudget;
+};
+
+// What has to make room, and for what.
+struct RoomRequest {
+  ByteCount needed = 0;
+  Tick now = 0;
+  // What the newcomer is worth per byte: nothing that is worth as much makes way.
+  double worth = std::numeric_limits<double>::infinity();
+  Growing growing;
+};
+
+// Evicts until `needed` bytes have been freed, and says what went. Fewer are freed
+// only when nothing more may go.
+std::vector<Victim> evict_bytes(TokenTree& tree, const RoomRequest& request,
+                                const EvictionPolicy& policy);
+
+}  // namespace holdfast

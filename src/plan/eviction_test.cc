@@ -1,0 +1,529 @@
+#include "plan/eviction.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "tree/tree_fixture.h"
+#include "tree/tree_maker.h"
+
+namespace holdfast {
+namespace {
+
+using namespace tree_testing;
+
+constexpr StateNeeds kNothing{.blocks = false, .snapshot = false};
+constexpr double kAnything = std::numeric_limits<double>::infinity();
+
+// --- by hand -------------------------------------------------------------------
+
+class Eviction : public TokenTreeFixture {
+ protected:
+  // A path whose tokens all have their rows, a byte each, and snapshots of 100
+  // bytes at these places.
+  Committed grow(TokenTree& tree, const std::string& path, const std::vector<TokenPos>& snapshots,
+                 const std::vector<PlacedHints>& marks = {}) {
+    Given given{.blocks = {}, .snapshots = {}, .marks = marks};
+    const auto length = static_cast<TokenPos>(path.size());
+    for (TokenPos at = 0; at < length; at += block_tokens_) {
+      given.blocks.push_back(make_block(at, std::min(at + block_tokens_, length)));
+    }
+    for (const TokenPos at : snapshots) given.snapshots.push_back(make_snapshot(at));
+    return commit(tree, path, given);
+  }
+  std::vector<Victim> evict(TokenTree& tree, RoomRequest request) {
+    if (request.now == 0) request.now = now_;
+    auto victims = evict_bytes(tree, request, policy_);
+    expect_sound(tree);
+    return victims;
+  }
+  // "s8 rows12": what went, and where.
+  std::string evicted(TokenTree& tree, const RoomRequest& request) {
+    std::string text;
+    for (const Victim& victim : evict(tree, request)) {
+      if (!text.empty()) text += ' ';
+      text += victim.held == Held::kSnapshot ? "s" : "rows";
+      text += std::to_string(victim.position);
+    }
+    return text;
+  }
+
+  EvictionPolicy policy_;
+  TokenPos block_tokens_ = 2;
+};
+
+TEST_F(Eviction, DeadWeightGoesBeforeEverythingElse) {
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaa", {4});
+  grow(tree, "bbbbb", {});
+  const auto victims = evict(tree, {.needed = 1});
+  ASSERT_EQ(victims.size(), 1U);
+  EXPECT_EQ(victims[0].position, 5);
+  EXPECT_EQ(victims[0].bytes, 5U);
+  EXPECT_EQ(victims[0].reason, EvictReason::kDeadWeight);
+  EXPECT_EQ(facts(tree, "bbbbb").row_note.reason, EvictReason::kDeadWeight);
+}
+
+TEST_F(Eviction, AnInteriorSnapshotIsThinnedOutBeforeAnyTipGoes) {
+  TokenTree tree(kHybrid);
+  grow(tree, "cccccccc", {8});
+  grow(tree, "aaaabbbb", {4, 8});
+  const auto victims = evict(tree, {.needed = 1});
+  ASSERT_EQ(victims.size(), 1U);
+  EXPECT_EQ(victims[0].position, 4);
+  EXPECT_EQ(victims[0].reason, EvictReason::kThinned);
+  EXPECT_TRUE(facts(tree, "aaaabbbb").restorable);
+}
+
+TEST_F(Eviction, ATipThatEndedInAToolCallOutlivesOneThatAnswered) {
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaa", {4}, {{4, Hint::kToolCall}});
+  grow(tree, "bbbb", {4});
+  ASSERT_EQ(evict(tree, {.needed = 1}).size(), 1U);
+  EXPECT_TRUE(facts(tree, "aaaa").has_snapshot);
+  EXPECT_FALSE(facts(tree, "bbbb").has_snapshot);
+}
+
+TEST_F(Eviction, AnOldTipGoesBeforeAYoungOne) {
+  TokenTree tree(kRecurrent);
+  commit(tree, "aaaa", {.snapshots = {make_snapshot(4)}});
+  now_ += 60'000;
+  commit(tree, "bbbb", {.snapshots = {make_snapshot(4)}});
+  ASSERT_EQ(evict(tree, {.needed = 1}).size(), 1U);
+  EXPECT_FALSE(facts(tree, "aaaa").has_snapshot);
+}
+
+TEST_F(Eviction, AJunctionCountsAsInteriorUntilSomebodyHasComeBackToIt) {
+  for (const bool proven : {false, true}) {
+    TokenTree tree(kHybrid);
+    grow(tree, "ssssaaaa", {4, 8});
+    grow(tree, "ssssbbbb", {8});
+    if (proven) tree.record_hit(at(tree, "ssss"), ++now_);
+    ASSERT_EQ(evict(tree, {.needed = 1}).size(), 1U);
+    EXPECT_EQ(facts(tree, "ssss").has_snapshot, proven);
+  }
+}
+
+TEST_F(Eviction, AProvenSystemEndOutlivesTheLastConversationBelowIt) {
+  TokenTree tree(kHybrid);
+  grow(tree, "ssssaaaa", {4, 8}, {{4, Hint::kSystemEnd}});
+  tree.record_hit(at(tree, "ssss"), ++now_);
+  grow(tree, "bbbb", {4});
+  EXPECT_EQ(evicted(tree, {.needed = 205}), "s8 rows8 s4 rows4");
+  EXPECT_TRUE(facts(tree, "ssss").restorable);
+  EXPECT_FALSE(facts(tree, "bbbb").has_snapshot);
+}
+
+TEST_F(Eviction, TheRowsOfATipFollowItIfThereIsStillNeed) {
+  for (const ByteCount needed : {100U, 101U}) {
+    TokenTree tree(kHybrid);
+    grow(tree, "ssssaaaa", {8});
+    grow(tree, "ssssbbbb", {8});
+    tree.touch(at(tree, "ssssaaaa"), now_ += 1000);
+    ASSERT_NE(evict(tree, {.needed = needed}).size(), 0U);
+    EXPECT_EQ(facts(tree, "ssss").row_tokens, 4) << "the other conversation needs them";
+    EXPECT_EQ(tree.bytes().resident, needed == 100 ? 112U : 108U);
+  }
+}
+
+TEST_F(Eviction, RowsDieUpToTheNearestSnapshotAbove) {
+  TokenTree tree(kHybrid);
+  grow(tree, "aabbccdd", {2, 8}, {{4, Hint::kMessageEnd}, {6, Hint::kMessageEnd}});
+  tree.record_hit(at(tree, "aa"), now_);
+  tree.mark(at(tree, "aa"), Hint::kSystemEnd);
+  EXPECT_EQ(evicted(tree, {.needed = 103}), "s8 rows8 rows6");
+  EXPECT_EQ(evicted(tree, {.needed = 1000}), "rows4 s2 rows2");
+}
+
+TEST_F(Eviction, TheRowsOnTheWayToAGrowingNodeStay) {
+  TokenTree tree(kHybrid);
+  const NodeId node = grow(tree, "aaaabbbb", {8}, {{4, Hint::kMessageEnd}}).node;
+  const auto victims = evict(tree, {.needed = 1000, .growing = {node}});
+  ASSERT_EQ(victims.size(), 1U);
+  EXPECT_EQ(victims[0].held, Held::kSnapshot);
+  EXPECT_EQ(victims[0].reason, EvictReason::kThinned);
+  EXPECT_EQ(facts(tree, "aaaabbbb").row_tokens, 4);
+  EXPECT_EQ(facts(tree, "aaaa").row_tokens, 4);
+}
+
+TEST_F(Eviction, TheTipOfAGrowingNodeGoesBeforeOtherTips) {
+  TokenTree tree(kHybrid);
+  grow(tree, "bbbb", {4});
+  const NodeId node = grow(tree, "aaaa", {4}).node;
+  ASSERT_EQ(evict(tree, {.needed = 1, .growing = {node}}).size(), 1U);
+  EXPECT_TRUE(facts(tree, "bbbb").has_snapshot);
+  EXPECT_FALSE(facts(tree, "aaaa").has_snapshot);
+}
+
+TEST_F(Eviction, WhatIsPinnedStays) {
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaabbbb", {4, 8});
+  grow(tree, "cccc", {4});
+  const Pin pin = tree.pin(at(tree, "aaaabbbb"));
+  EXPECT_EQ(evicted(tree, {.needed = 1000}), "s4 rows4");
+  EXPECT_TRUE(facts(tree, "aaaabbbb").restorable);
+  EXPECT_FALSE(facts(tree, "cccc").has_snapshot);
+}
+
+TEST_F(Eviction, AnAttentionEdgeLosesNoMoreOfItsTailThanIsNeeded) {
+  TokenTree tree(kAttention);
+  block_tokens_ = 64;
+  grow(tree, std::string(256, 'a'), {});
+  const auto victims = evict(tree, {.needed = 100});
+  ASSERT_EQ(victims.size(), 1U);
+  EXPECT_EQ(victims[0].bytes, 128U);
+  EXPECT_EQ(victims[0].reason, EvictReason::kBudget);
+  EXPECT_EQ(tree.match(kSpace, letters(std::string(256, 'a'))).covered, 128);
+}
+
+TEST_F(Eviction, ATrunkLosesItsRowsAfterItsBranches) {
+  TokenTree tree(kAttention);
+  const std::string trunk(64, 's');
+  block_tokens_ = 64;
+  grow(tree, trunk + std::string(64, 'a'), {});
+  grow(tree, trunk + std::string(64, 'b'), {});
+  EXPECT_EQ(evicted(tree, {.needed = 129}), "rows128 rows128 rows64");
+}
+
+TEST_F(Eviction, RowsThatShareABlockDoNotKeepTheEdgeAboveForEver) {
+  TokenTree tree(kAttention);
+  block_tokens_ = 64;
+  grow(tree, std::string(40, 'a'), {});
+  commit(tree, std::string(30, 'a') + "b");  // parts the edge, and the block stays one
+  grow(tree, std::string(64, 'c'), {});
+  now_ += 100'000;
+  grow(tree, std::string(64, 'd'), {});
+  ASSERT_EQ(tree.facts(at(tree, std::string(40, 'a'))).block_bytes, 0U);
+  EXPECT_EQ(evicted(tree, {.needed = 80}), "rows40 rows30 rows64");
+  EXPECT_EQ(facts(tree, std::string(64, 'd')).row_tokens, 64);
+}
+
+TEST_F(Eviction, NothingThatIsWorthAsMuchAsTheNewcomerMakesWay) {
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaa", {4});
+  grow(tree, "bbbb", {4});
+  const double worth = snapshot_value(facts(tree, "aaaa"), now_, policy_);
+  EXPECT_EQ(evicted(tree, {.needed = 1, .worth = worth}), "");
+  EXPECT_EQ(evicted(tree, {.needed = 1, .worth = worth * 1.01}), "s4");
+}
+
+TEST_F(Eviction, WhenNothingIsLeftItStops) {
+  TokenTree tree(kHybrid);
+  EXPECT_EQ(evicted(tree, {.needed = 1}), "");
+  grow(tree, "aaaabbbb", {4, 8});
+  EXPECT_EQ(evicted(tree, {.needed = ~ByteCount{0}}), "s4 s8 rows8 rows4");
+  EXPECT_EQ(tree.bytes().resident, 0U);
+  EXPECT_EQ(evicted(tree, {.needed = 1}), "");
+}
+
+TEST_F(Eviction, WhenNothingIsNeededNothingGoes) {
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaa", {});
+  EXPECT_EQ(evicted(tree, {.needed = 0}), "");
+}
+
+TEST_F(Eviction, ASnapshotWeighsMoreOnceItsWindowIsNoLongerShared) {
+  TokenTree tree(kRecurrent);
+  const auto window = make_block(0, 4, 1000);
+  commit(tree, "aaaa", {.snapshots = {make_snapshot(4, 10, {window})}});
+  commit(tree, "aaaabbbb", {.snapshots = {make_snapshot(8, 10, {window})}});
+  commit(tree, "ccccccc", {.snapshots = {make_snapshot(7, 100)}});
+  // Alone, the tip with its window is the heaviest of all.
+  EXPECT_EQ(evicted(tree, {.needed = 11}), "s4 s8");
+}
+
+TEST_F(Eviction, ALotThatHoldsNothingOfUseIsFollowedByTheNextOne) {
+  policy_.candidates_max = 1;
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaa", {4});
+  grow(tree, "bbbb", {4});
+  grow(tree, "cccc", {});
+  EXPECT_EQ(evicted(tree, {.needed = 1000}), "s4 rows4 s4 rows4 rows4");
+  EXPECT_EQ(tree.bytes().resident, 0U);
+}
+
+TEST_F(Eviction, ANewcomerOfLittleWorthIsTurnedAwayAfterOneLot) {
+  policy_.candidates_max = 1;
+  TokenTree tree(kHybrid);
+  grow(tree, "aaaa", {4});
+  grow(tree, "bbbb", {});
+  EXPECT_EQ(evicted(tree, {.needed = 1, .worth = 1e-9}), "") << "dead weight is in the next lot";
+  EXPECT_EQ(evicted(tree, {.needed = 1}), "s4");
+}
+
+TEST_F(Eviction, ValueFollowsTheFormula) {
+  NodeFacts facts{.node = {1, 1},
+                  .hints = Hint::kTip,
+                  .last_use = 1000,
+                  .snapshot_last_use = 3000,
+                  .snapshot_bytes = 50,
+                  .block_bytes = 150,
+                  .recompute = 40};
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 200);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.04 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 204 * 40 / 150);
+  facts.hints = facts.hints | Hint::kToolCall;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
+  facts.hints = Hints(Hint::kJunction) | Hint::kPromptEnd;
+  facts.snapshots_below = 1;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.04 / 62 * 40 / 50);
+  facts.hits = 2;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 3.0 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 3.0 / 60 * 40 / 50) << "no negative ages";
+}
+
+// --- against an oracle -----------------------------------------------------------
+
+// What may go from a tree and what it is worth, found by looking at everything.
+class Judge {
+ public:
+  struct Choice {
+    NodeFacts facts;
+    Held held = Held::kSnapshot;
+    double value = 0;
+    EvictReason reason = EvictReason::kBudget;
+  };
+
+  Judge(TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
+      : tree_(tree), request_(request), policy_(policy) {
+    const double tokens = static_cast<double>(tree.token_count() - tree.ghost_tokens());
+    mean_ = std::floor(static_cast<double>(tree.bytes(ByteKind::kBlocks).resident) / tokens);
+    if (!(mean_ >= 1.0)) mean_ = 1.0;
+  }
+
+  [[nodiscard]] std::vector<Choice> choices() const {
+    std::vector<Choice> all;
+    std::map<NodeId, Tokens> holders;
+    for (const Held held : {Held::kSnapshot, Held::kBlocks}) {
+      for (NodeId at = tree_.oldest(held); at; at = tree_.newer(held, at)) {
+        holders[at] = tree_.tokens(at);
+      }
+    }
+    for (const auto& [node, tokens] : holders) {
+      const NodeFacts facts = tree_.facts(node);
+      const bool on_way = is_on_way(facts, tokens);
+      if (facts.has_snapshot) all.push_back(snapshot(facts, on_way));
+      if (facts.row_tokens == 0 || on_way) continue;
+      if (tree_.needs().snapshot) {
+        if (!facts.has_snapshot && facts.snapshots_below == 0) {
+          all.push_back({facts, Held::kBlocks, 0, EvictReason::kDeadWeight});
+        }
+      } else if (is_outermost(facts, tokens, holders)) {
+        all.push_back(rows(facts));
+      }
+    }
+    return all;
+  }
+
+  // Does on this tree what evict_bytes says it did. Empty, or what is wrong.
+  std::string replay(const std::vector<Victim>& victims, bool all_looked_at) {
+    ByteCount freed = 0;
+    for (const Victim& victim : victims) {
+      if (freed >= request_.needed) return "V3: it did not stop";
+      const auto all = choices();
+      const auto chosen = std::ranges::find_if(all, [&](const Choice& choice) {
+        return choice.facts.node == victim.node && choice.held == victim.held;
+      });
+      if (chosen == all.end()) return "V1: this was no candidate";
+      if (chosen->value >= request_.worth * (1 + 1e-12)) return "V4: it is worth too much";
+      for (const Choice& other : all) {
+        if (!all_looked_at) break;
+        if (other.value * (1 + 1e-12) < chosen->value) return "V2: not the least";
+        if (other.value == 0 && place_of(other) < place_of(*chosen)) return "V2: not the oldest";
+      }
+      if (victim.reason != chosen->reason) return "another reason";
+      if (victim.position != chosen->facts.range.end) return "another position";
+      const ByteCount bytes = take(*chosen, request_.needed - freed);
+      if (bytes != victim.bytes) return "another number of bytes";
+      freed += bytes;
+    }
+    if (freed >= request_.needed || !(all_looked_at || request_.worth == kAnything)) return {};
+    for (const Choice& left : choices()) {
+      if (left.value < request_.worth * (1 - 1e-12)) return "V4: it gave up too early";
+    }
+    return {};
+  }
+
+ private:
+  // Among dead weight.
+  static std::pair<Tick, TokenPos> place_of(const Choice& choice) {
+    return {choice.facts.last_use, -choice.facts.range.end};
+  }
+  static bool begins_with(const Tokens& tokens, const Tokens& prefix) {
+    return tokens.size() >= prefix.size() &&
+           std::ranges::equal(prefix, std::span(tokens).first(prefix.size()));
+  }
+  [[nodiscard]] bool is_on_way(const NodeFacts& facts, const Tokens& tokens) const {
+    const NodeId growing = request_.growing.node;
+    return growing && tree_.facts(growing).space == facts.space &&
+           begins_with(tree_.tokens(growing), tokens);
+  }
+  [[nodiscard]] bool is_outermost(const NodeFacts& facts, const Tokens& tokens,
+                                  const std::map<NodeId, Tokens>& holders) const {
+    return std::ranges::none_of(holders, [&](const auto& other) {
+      return other.first != facts.node && tree_.facts(other.first).space == facts.space &&
+             begins_with(other.second, tokens);
+    });
+  }
+
+  [[nodiscard]] double worth(const ReuseOdds& odds, Tick used, const NodeFacts& facts,
+                             double bytes) const {
+    const double age = static_cast<double>(request_.now - used) * 1e-3;
+    return odds.weight * facts.recompute / ((age + odds.tau_s) * std::max(bytes, 1.0));
+  }
+  [[nodiscard]] ReuseOdds odds(const NodeFacts& facts, bool on_way) const {
+    if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 0) {
+      return {policy_.proven.weight * (facts.hits + 1), policy_.proven.tau_s};
+    }
+    if (on_way || !facts.hints.has(Hint::kTip)) return policy_.interior;
+    return facts.hints.has(Hint::kToolCall) ? policy_.tip_after_tool_call : policy_.tip;
+  }
+  [[nodiscard]] Choice snapshot(const NodeFacts& facts, bool on_way) const {
+    auto bytes = static_cast<double>(facts.snapshot_bytes);
+    if (!on_way && facts.snapshots_below == 0) bytes += static_cast<double>(facts.block_bytes);
+    const ReuseOdds its = odds(facts, on_way);
+    const bool interior = its.weight == policy_.interior.weight;
+    return {facts, Held::kSnapshot, worth(its, facts.snapshot_last_use, facts, bytes),
+            interior ? EvictReason::kThinned : EvictReason::kBudget};
+  }
+  [[nodiscard]] Choice rows(const NodeFacts& facts) const {
+    auto bytes = static_cast<double>(facts.block_bytes);
+    if (bytes == 0) bytes = mean_ * facts.row_tokens;
+    return {facts, Held::kBlocks, worth(odds(facts, false), facts.last_use, facts, bytes),
+            EvictReason::kBudget};
+  }
+
+  ByteCount take(const Choice& choice, ByteCount missing) {
+    const EvictionNote note{choice.reason, request_.now};
+    const NodeFacts& facts = choice.facts;
+    if (choice.held == Held::kSnapshot) return tree_.evict_snapshot(facts.node, note).value();
+    if (choice.reason == EvictReason::kDeadWeight || facts.block_bytes <= missing) {
+      return tree_.evict_rows(facts.node, 0, note).value();
+    }
+    TokenPos from = facts.range.end;
+    const double per_token = static_cast<double>(facts.block_bytes) / facts.row_tokens;
+    while (from % kBlockTokens != 0 ||
+           (facts.range.end - from) * per_token < static_cast<double>(missing) - 1e-6) {
+      --from;
+    }
+    return tree_.evict_rows(facts.node, from, note).value();
+  }
+
+  TokenTree& tree_;
+  const RoomRequest& request_;
+  const EvictionPolicy& policy_;
+  double mean_ = 1;
+};
+
+// Two trees to which the same is done: one is made room in, the other is judged.
+class Twins {
+ public:
+  Twins(StateNeeds needs, TokenPos tail_max, std::uint32_t seed)
+      : make_(tail_max), tree_(needs), twin_(needs) {
+    make_.seed(seed);
+  }
+
+  std::string step() {
+    now_ += below(3) * below(60'000);
+    switch (below(10)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: commit(); break;
+      case 4: use(); break;
+      case 5: mark(); break;
+      case 6: pin(); break;
+      case 7: unpin(); break;
+      default: return make_room();
+    }
+    return {};
+  }
+
+ private:
+  unsigned below(unsigned limit) { return make_.below(limit); }
+
+  void commit() {
+    const KnownPath path = make_.path(known_);
+    const auto keys = TreeOracle::keys(path.space, path.tokens);
+    const auto blocks = make_.one_in(5) ? std::vector<ExtentBlockPtr>{} : make_.blocks(keys);
+    std::vector<SnapshotPtr> snapshots;
+    for (unsigned n = tree_.needs().snapshot ? below(4) : 0; n > 0; --n) {
+      const auto length = static_cast<unsigned>(path.tokens.size());
+      snapshots.push_back(make_.snapshot(keys, 1 + static_cast<TokenPos>(below(length))));
+    }
+    for (TokenTree* tree : {&tree_, &twin_}) {
+      (void)tree->commit({path.space, path.tokens, blocks, snapshots, {}, now_});
+    }
+    known_.push_back(path);
+  }
+
+  NodeId random_node() {
+    const KnownPath path = make_.path(known_);
+    const Match match = tree_.match(path.space, path.tokens);
+    if (match.stops.empty() || make_.one_in(3)) return match.node;
+    return match.stops[below(static_cast<unsigned>(match.stops.size()))].node;
+  }
+  void use() {
+    const NodeId node = random_node();
+    if (!node) return;
+    const bool hit = make_.one_in(2);
+    for (TokenTree* tree : {&tree_, &twin_}) {
+      hit ? tree->record_hit(node, now_) : tree->touch(node, now_);
+    }
+  }
+  void mark() {
+    constexpr Hint kMarks[] = {Hint::kJunction, Hint::kSystemEnd, Hint::kPromptEnd,
+                               Hint::kToolCall};
+    const NodeId node = random_node();
+    const Hint hint = kMarks[below(4)];
+    if (!node) return;
+    for (TokenTree* tree : {&tree_, &twin_}) tree->mark(node, hint);
+  }
+  void pin() {
+    const NodeId node = random_node();
+    if (!node || pins_.size() >= 2) return;
+    pins_.emplace_back(tree_.pin(node), twin_.pin(node));
+  }
+  void unpin() {
+    if (!pins_.empty()) pins_.pop_back();
+  }
+
+  std::string make_room() {
+    const auto resident = static_cast<unsigned>(tree_.bytes().resident);
+    EvictionPolicy policy;
+    const bool small_lots = make_.one_in(4);
+    if (small_lots) policy.candidates_max = 1 + below(3);
+    RoomRequest request{.needed = 1 + below(resident + resident / 8 + 1), .now = now_};
+    if (make_.one_in(3)) request.growing = {random_node()};
+    Judge judge(twin_, request, policy);
+    if (const auto all = judge.choices(); !all.empty() && make_.one_in(3)) {
+      request.worth = all[below(static_cast<unsigned>(all.size()))].value;
+    }
+    const std::string wrong = judge.replay(evict_bytes(tree_, request, policy), !small_lots);
+    if (!wrong.empty()) return wrong;
+    if (tree_.bytes() != twin_.bytes()) return "the trees differ";
+    const auto violations = tree_.check();
+    return violations.empty() ? std::string{} : violations.front();
+  }
+
+  TreeMaker make_;
+  TokenTree tree_;
+  TokenTree twin_;
+  std::vector<std::pair<Pin, Pin>> pins_;
+  std::vector<KnownPath> known_;
+  Tick now_ = 1;
+};
+
+TEST(EvictionModel, EveryVictimIsTheLeastValuableOfAllThatMayGo) {
+  constexpr StateNeeds kKinds[] = {kHybrid, kAttention, kRecurrent, kNothing};
+  for (std::uint32_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    Twins twins(kKinds[seed % 4], seed % 3 == 0 ? 150 : 8, seed);
+    for (int step = 0; step < 40; ++step) ASSERT_EQ(twins.step(), "") << "step " << step;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

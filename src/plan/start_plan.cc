@@ -1,0 +1,281 @@
+#include "plan/start_plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/check.h"
+#include "plan/cuts.h"
+
+namespace holdfast {
+
+const char* start_source_name(StartSource source) {
+  switch (source) {
+    case StartSource::kNothing: return "nothing";
+    case StartSource::kLive: return "live";
+    case StartSource::kSnapshotInPlace: return "snapshot in place";
+    case StartSource::kMemory: return "memory";
+  }
+  return "?";
+}
+
+namespace {
+
+using Cuts = std::span<const TokenPos>;
+
+// A state that refuses a cut refuses the ones before it, as a rule: a recurrent
+// one gives back its last few tokens at most. So the search below it is short.
+constexpr int kCutsTried = 64;
+
+bool on_grid(Cuts cuts, TokenPos position) { return std::ranges::binary_search(cuts, position); }
+
+TokenPos limit_of(const StartInput& input) { return input.prompt_length - 1; }
+
+// The stop at exactly this position, or null.
+const Stop* stop_at(const Match& match, TokenPos position) {
+  const auto stop = std::ranges::lower_bound(match.stops, position, {}, &Stop::position);
+  return stop == match.stops.end() || stop->position != position ? nullptr : &*stop;
+}
+
+// The deepest stop that is not beyond `limit` and fits, or null.
+const Stop* deepest_stop(const Match& match, TokenPos limit, const auto& fits) {
+  for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
+    if (stop->position <= limit && fits(*stop)) return &*stop;
+  }
+  return nullptr;
+}
+
+// The node whose edge holds the token before `position`.
+NodeId node_holding(const Match& match, TokenPos position) {
+  const auto stop = std::ranges::lower_bound(match.stops, position, {}, &Stop::position);
+  return stop == match.stops.end() ? match.node : stop->node;
+}
+
+// B2 for a state of memory.
+bool may_keep(const Stop& stop, Cuts cuts, bool deterministic) {
+  return on_grid(cuts, stop.position) || (!deterministic && stop.marks.has(Hint::kDecoded));
+}
+
+bool can_cut(const LiveState& slot, TokenPos position) {
+  return slot.can_cut && slot.can_cut(position);
+}
+
+// --- ways to begin -------------------------------------------------------------
+
+struct Way {
+  const LiveState* slot = nullptr;
+  StartSource source = StartSource::kNothing;
+  TokenPos keep = 0;
+  NodeId node;  // of memory
+  ByteCount bytes_in = 0;
+  ByteCount cost = 0;
+};
+
+// How deep the slot's own state can be kept; 0: not at all.
+TokenPos keep_of_live(const StartInput& input, const LiveState& slot) {
+  const TokenPos agreed = std::min(slot.common, limit_of(input));
+  if (!input.deterministic && agreed > slot.exact && can_cut(slot, agreed)) return agreed;
+  auto cut = std::ranges::upper_bound(input.cuts, std::min(agreed, slot.exact));
+  for (int tries = kCutsTried; cut != input.cuts.begin() && tries > 0; --tries) {
+    if (can_cut(slot, *--cut)) return *cut;
+  }
+  return 0;
+}
+
+// The snapshot that the slot's own rows can be joined with, or null.
+const Stop* snapshot_in_place(const StartInput& input, const LiveState& slot) {
+  if (!input.match || input.match->cuts_anywhere) return nullptr;
+  const TokenPos rows = input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
+  return deepest_stop(*input.match, std::min(rows, limit_of(input)), [&](const Stop& stop) {
+    return stop.has_snapshot && may_keep(stop, input.cuts, input.deterministic);
+  });
+}
+
+// Tokens of the slot's state that this way to begin takes from its conversation.
+TokenPos lost_tokens(const LiveState& slot, StartSource source, TokenPos keep) {
+  const bool rows_stay = source == StartSource::kLive || source == StartSource::kSnapshotInPlace;
+  return rows_stay ? slot.length - keep : slot.length;
+}
+
+// What bringing the lost conversation back would cost: from memory if there is
+// one, and by reading it again otherwise.
+ByteCount displaced(const StartInput& input, TokenPos lost) {
+  if (lost == 0) return 0;
+  const auto tokens = static_cast<ByteCount>(lost);
+  if (!input.match) return tokens * input.costs.token;
+  // Halved: the conversation may never come back.
+  return (tokens * input.costs.bytes_per_token + input.costs.bytes_per_snapshot) / 2;
+}
+
+Way priced(const StartInput& input, Way way) {
+  const TokenPos lost = lost_tokens(*way.slot, way.source, way.keep);
+  const auto read = static_cast<ByteCount>(input.prompt_length - way.keep);
+  way.cost = input.costs.token * read + way.bytes_in;
+  if (lost > 0) way.cost += way.slot->unsaved;
+  way.cost += displaced(input, lost);
+  return way;
+}
+
+// One way from each source that has one. The deepest place of a source is enough:
+// costs are linear in `keep`, so where a shallower place were cheaper, nothing
+// kept at all would be cheaper still.
+std::vector<Way> ways_on(const StartInput& input, const LiveState& slot) {
+  const StartCosts& costs = input.costs;
+  std::vector<Way> ways;
+  if (const TokenPos keep = keep_of_live(input, slot)) {
+    ways.push_back({.slot = &slot, .source = StartSource::kLive, .keep = keep});
+  }
+  if (const Stop* stop = snapshot_in_place(input, slot)) {
+    ways.push_back({&slot, StartSource::kSnapshotInPlace, stop->position, stop->node,
+                    costs.bytes_per_snapshot});
+  }
+  const TokenPos deepest = input.match ? deepest_in_memory(*input.match, input.cuts,
+                                                           limit_of(input), input.deterministic)
+                                       : 0;
+  if (deepest > 0) {
+    const ByteCount bytes =
+        static_cast<ByteCount>(deepest) * costs.bytes_per_token + costs.bytes_per_snapshot;
+    ways.push_back(
+        {&slot, StartSource::kMemory, deepest, node_holding(*input.match, deepest), bytes});
+  }
+  ways.push_back({.slot = &slot});
+  for (Way& way : ways) way = priced(input, way);
+  return ways;
+}
+
+bool better(const Way& a, const Way& b) {
+  const auto rank = [](const Way& way) {
+    return std::tuple(way.cost, -way.keep, way.slot->last_used, way.slot->slot);
+  };
+  return rank(a) < rank(b);
+}
+
+std::vector<StartAction> actions_of(const StartInput& input, const Way& way) {
+  const LiveState& slot = *way.slot;
+  std::vector<StartAction> actions;
+  if (lost_tokens(slot, way.source, way.keep) > 0 && slot.unsaved > 0) {
+    actions.emplace_back(StoreLive{});
+  }
+  switch (way.source) {
+    case StartSource::kNothing:
+      if (slot.length > 0) actions.emplace_back(ClearSlot{});
+      break;
+    case StartSource::kLive:
+      if (way.keep < slot.length) actions.emplace_back(CutLive{way.keep});
+      break;
+    case StartSource::kSnapshotInPlace:
+      actions.emplace_back(LoadSnapshot{way.node, way.keep});
+      break;
+    case StartSource::kMemory: actions.emplace_back(RestoreState{way.node, way.keep}); break;
+  }
+  actions.emplace_back(ReadPrompt{{way.keep, input.prompt_length}});
+  return actions;
+}
+
+}  // namespace
+
+StartPlan plan_start(const StartInput& input) {
+  CHECK(input.prompt_length > 0 && !input.slots.empty());
+  std::optional<Way> best;
+  for (const LiveState& slot : input.slots) {
+    for (const Way& way : ways_on(input, slot)) {
+      if (!best || better(way, *best)) best = way;
+    }
+  }
+  return {best->slot->slot, best->source, best->keep,
+          best->bytes_in,   best->cost,   actions_of(input, *best)};
+}
+
+TokenPos deepest_in_memory(const Match& match, std::span<const TokenPos> cuts, TokenPos limit,
+                           bool deterministic) {
+  if (match.cuts_anywhere) limit = std::min(limit, match.covered);
+  const Stop* stop = deepest_stop(match, limit, [&](const Stop& at) {
+    return at.restorable && may_keep(at, cuts, deterministic);
+  });
+  const TokenPos at_stop = stop ? stop->position : 0;
+  return match.cuts_anywhere ? std::max(at_stop, floor_of(cuts, limit)) : at_stop;
+}
+
+// --- check_start_plan ------------------------------------------------------------
+
+namespace {
+
+bool is_decoded(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
+  if (plan.source == StartSource::kLive) return plan.keep > slot.exact;
+  const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
+  return stop && stop->marks.has(Hint::kDecoded);
+}
+
+bool is_there(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
+  const TokenPos rows = input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
+  const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
+  switch (plan.source) {
+    case StartSource::kNothing: return true;
+    case StartSource::kLive: return plan.keep <= rows && can_cut(slot, plan.keep);
+    case StartSource::kSnapshotInPlace: return stop && stop->has_snapshot && plan.keep <= rows;
+    case StartSource::kMemory:
+      if (!input.match) return false;
+      return input.match->cuts_anywhere ? plan.keep <= input.match->covered
+                                        : stop && stop->restorable;
+  }
+  return false;
+}
+
+// The one action between keeping what would be lost and reading; none: the slot
+// is as it should be.
+std::optional<StartAction> change_of(const StartInput& input, const LiveState& slot,
+                                     const StartPlan& plan) {
+  switch (plan.source) {
+    case StartSource::kNothing: break;
+    case StartSource::kLive:
+      return plan.keep == slot.length ? std::nullopt : std::optional(CutLive{plan.keep});
+    case StartSource::kSnapshotInPlace:
+      return LoadSnapshot{node_holding(*input.match, plan.keep), plan.keep};
+    case StartSource::kMemory:
+      return RestoreState{node_holding(*input.match, plan.keep), plan.keep};
+  }
+  return slot.length == 0 ? std::nullopt : std::optional<StartAction>(ClearSlot{});
+}
+
+std::string check_actions(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
+  std::span<const StartAction> rest = plan.actions;
+  const bool stores = !rest.empty() && rest.front() == StartAction(StoreLive{});
+  const bool should_store = slot.unsaved > 0 && lost_tokens(slot, plan.source, plan.keep) > 0;
+  if (stores != should_store) return "B4: what would be lost is not kept, or kept for nothing";
+  if (stores) rest = rest.subspan(1);
+  if (const auto change = change_of(input, slot, plan)) {
+    if (rest.empty() || rest.front() != *change) return "B4: the slot does not get what is kept";
+    rest = rest.subspan(1);
+  }
+  const StartAction read = ReadPrompt{{plan.keep, input.prompt_length}};
+  if (rest.size() != 1 || rest.front() != read) return "B4: it does not end with reading the rest";
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> check_start_plan(const StartInput& input, const StartPlan& plan) {
+  const std::string at = std::to_string(plan.keep);
+  if (plan.keep < 0 || plan.keep >= input.prompt_length) {
+    return {"B1: " + at + " does not lie before the last token"};
+  }
+  const bool nothing = plan.source == StartSource::kNothing;
+  if ((plan.keep == 0) != nothing) return {"B1: " + at + " and its source do not agree"};
+  const auto slot = std::ranges::find(input.slots, plan.slot, &LiveState::slot);
+  if (slot == input.slots.end()) return {"B3: there is no such slot"};
+
+  std::vector<std::string> violations;
+  const bool decoded = !input.deterministic && is_decoded(input, *slot, plan);
+  if (!nothing && !on_grid(input.cuts, plan.keep) && !decoded) {
+    violations.push_back("B2: " + at + " is off the grid");
+  }
+  if (!is_there(input, *slot, plan)) {
+    violations.push_back("B3: there is no " + std::string(start_source_name(plan.source)) +
+                         " state at " + at);
+    return violations;
+  }
+  const std::string wrong = check_actions(input, *slot, plan);
+  if (!wrong.empty()) violations.push_back(wrong);
+  return violations;
+}
+
+}  // namespace holdfast

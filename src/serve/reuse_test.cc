@@ -1,0 +1,421 @@
+// The scheduler with memory behind its slots, on the fake engine: whatever is
+// reused, the answer is that of a server which has seen nothing.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "serve/scheduler_fixture.h"
+
+namespace holdfast {
+namespace {
+
+const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
+constexpr ByteCount kAmple = 64 << 20;
+
+SchedulerOptions with_memory(ByteCount budget = kAmple, bool deterministic = false) {
+  SchedulerOptions options;
+  options.deterministic = deterministic;
+  options.cache.memory.budget = budget;
+  return options;
+}
+
+std::string user(const std::string& text) { return "<s>user: " + text + "</s>"; }
+std::string asking(const std::string& text) { return user(text) + "<s>"; }
+
+class Reuse : public ::testing::TestWithParam<FakeKind> {
+ protected:
+  // Runs a prompt and compares its answer with a cold one.
+  Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
+    const auto recorder = bench.submit(prompt, max_tokens);
+    bench.turn_until_ended(*recorder);
+    EXPECT_TRUE(recorder->finished_.has_value());
+    EXPECT_EQ(recorder->text_, cold_answer(cold(), prompt, max_tokens));
+    answer = recorder->text_;
+    const Receipt receipt = *recorder->finished_->receipt;
+    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    EXPECT_EQ(receipt.restored, recorder->finished_->timings.cached_tokens);
+    return receipt;
+  }
+
+  static FakeOptions cold() { return {.kind = GetParam(), .context_tokens = 4096}; }
+
+  std::string answer;
+};
+
+TEST_P(Reuse, AnotherConversationOnTheSlotCostsNothingWhenTheFirstComesBack) {
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
+  std::string first = kSystem + asking("hello, this is the first conversation");
+  run(bench, first);
+  first += answer + "</s>" + asking("and now?");
+  const TokenPos lived = length_of(bench.text.tokenize(first, true, true)) - 14;
+  run(bench, "<s>something else entirely, in no way alike</s><s>");
+  const Receipt receipt = run(bench, first);
+  EXPECT_EQ(receipt.source, StartSource::kMemory);
+  EXPECT_GE(receipt.restored, lived - 20);
+  EXPECT_EQ(receipt.missing.why, MissReason::kNone);
+}
+
+TEST_P(Reuse, ABranchBeginsWhereThePromptsPart) {
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
+  run(bench, kSystem + asking("what is one and one"));
+  const Receipt receipt = run(bench, kSystem + asking("tell me a story"));
+  const TokenPos system = length_of(bench.text.tokenize(kSystem, true, true));
+  EXPECT_GE(receipt.restored, system) << "the end of the system block is a cut";
+  ASSERT_TRUE(receipt.difference.has_value());
+  EXPECT_EQ(bench.text.detokenize(receipt.difference->known).substr(0, 4), "what");
+  EXPECT_EQ(bench.text.detokenize(receipt.difference->sent).substr(0, 4), "tell");
+}
+
+TEST_P(Reuse, ReturningToABranchTwiceFindsItBothTimes) {
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
+  const std::string base = kSystem + user(std::string(100, 'q'));
+  const std::string left = base + asking("left");
+  const std::string right = base + asking("right");
+  run(bench, left);
+  run(bench, right);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_GE(run(bench, left).restored, length_of(bench.text.tokenize(left, true, true)) - 1 - 1);
+    EXPECT_GE(run(bench, right).restored,
+              length_of(bench.text.tokenize(right, true, true)) - 1 - 1);
+  }
+}
+
+TEST_P(Reuse, AnEditInTheMiddleOfALongMessageFindsTheCutBeforeIt) {
+  Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
+  std::string text(1000, 'a');
+  run(bench, kSystem + asking(text));
+  text[500] = 'b';
+  const Receipt receipt = run(bench, kSystem + asking(text));
+  EXPECT_GT(receipt.matched - receipt.restored, -1);
+  EXPECT_LT(receipt.matched - receipt.restored, 16) << "at most one step of the grid";
+  EXPECT_EQ(receipt.missing.why, MissReason::kGrid);
+}
+
+TEST_P(Reuse, APrefixOfALongerPromptIsNotReadAgain) {
+  Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
+  const std::string longer = kSystem + user(std::string(400, 'x')) + user(std::string(400, 'y'));
+  run(bench, longer + asking("z"));
+  const std::string shorter = kSystem + user(std::string(400, 'x'));
+  const Receipt receipt = run(bench, shorter + "<s>");
+  EXPECT_GE(receipt.restored, length_of(bench.text.tokenize(shorter, true, true)));
+}
+
+TEST_P(Reuse, TwoConversationsHoldTheirSystemPromptOnce) {
+  Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
+  const std::string system = "<s>system: " + std::string(960, 's') + "</s>";
+  run(bench, system + asking("one"));
+  bench.run("<s>other</s>");
+  const ByteCount after_one = bench.scheduler.cache_status().extents;
+  run(bench, system + asking("two"));
+  bench.run("<s>another</s>");
+  const ByteCount second = bench.scheduler.cache_status().extents - after_one;
+  if (GetParam() == FakeKind::kRecurrent) return;  // no extents
+  EXPECT_LT(second, after_one / 4);
+}
+
+TEST_P(Reuse, ACancelledPrefillIsNotLostWhenTheSlotIsTaken) {
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
+  auto request = bench.request(std::string(200, 'x'));
+  const std::string id = request.id;
+  bench.submit(std::move(request));
+  for (int i = 0; i < 5; ++i) bench.turn();
+  bench.scheduler.cancel(id);
+  bench.turn();
+  bench.run("<s>somebody else</s>");
+  EXPECT_EQ(run(bench, std::string(200, 'x')).restored, 80) << "five chunks of 16";
+}
+
+TEST_P(Reuse, EightAtOnceOnANewPrefixReadItOnce) {
+  Bench bench({.kind = GetParam(), .slots = 4, .context_tokens = 4096}, with_memory());
+  const std::string system = "<s>system: " + std::string(500, 's') + "</s>";
+  std::vector<std::shared_ptr<Recorder>> recorders;
+  std::vector<std::string> prompts;
+  for (int i = 0; i < 8; ++i) {
+    prompts.push_back(system + asking("question number " + std::to_string(i)));
+    recorders.push_back(bench.submit(prompts.back()));
+  }
+  for (const auto& recorder : recorders) bench.turn_until_ended(*recorder);
+  const std::uint64_t shared = bench.text.tokenize(system, true, true).size();
+  for (std::size_t i = 0; i < recorders.size(); ++i) {
+    EXPECT_EQ(recorders[i]->text_, cold_answer(cold(), prompts[i]));
+  }
+  EXPECT_LT(bench.engine.tokens_prefilled(), 2 * shared) << "read once, and eight short questions";
+  EXPECT_GE(bench.scheduler.cache_status().waits, 7U);
+}
+
+TEST_P(Reuse, AWaitingRequestGoesOnWhenTheOneItWaitsForIsCancelled) {
+  Bench bench({.kind = GetParam(), .slots = 2}, with_memory());
+  const std::string system = "<s>system: " + std::string(300, 's') + "</s>";
+  auto first = bench.request(system + asking("one"));
+  const std::string id = first.id;
+  bench.submit(std::move(first));
+  bench.turn();
+  bench.turn();
+  const auto second = bench.submit(system + asking("two"));
+  bench.turn();
+  EXPECT_FALSE(second->started_.has_value()) << "it waits";
+  bench.scheduler.cancel(id);
+  bench.turn_until_ended(*second);
+  ASSERT_TRUE(second->finished_.has_value());
+  EXPECT_GT(second->finished_->receipt->restored, 0) << "what the other had computed";
+  EXPECT_EQ(second->finished_->receipt->waited_for, id);
+  EXPECT_EQ(second->text_, cold_answer(cold(), system + asking("two")));
+}
+
+TEST_P(Reuse, OtherTenantsShareNothing) {
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
+  const std::string prompt = kSystem + asking("a secret");
+  run(bench, prompt);
+  auto stranger = bench.request(prompt);
+  stranger.space = {7, 7};
+  const auto recorder = bench.submit(std::move(stranger));
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->finished_->receipt->matched, 0);
+  EXPECT_EQ(recorder->finished_->receipt->restored, 0);
+  EXPECT_EQ(recorder->text_, cold_answer(cold(), prompt));
+  EXPECT_GT(run(bench, prompt).restored, 0) << "the owner still finds it";
+}
+
+TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
+  run(bench, kSystem + asking("hello"));
+  run(bench, "<s>other</s>");
+  auto freed = bench.scheduler.clear_cache();
+  bench.turn();
+  EXPECT_GT(freed.get(), 0U);
+  EXPECT_EQ(bench.scheduler.cache_status().resident, 0U);
+  const Receipt receipt = run(bench, kSystem + asking("hello"));
+  EXPECT_EQ(receipt.missing.why, MissReason::kEvicted);
+  EXPECT_EQ(receipt.missing.evicted.reason, EvictReason::kCleared);
+}
+
+// Failure 3 of the design: a partial removal that the engine declines.
+TEST_P(Reuse, ARefusedCutIsPlannedAroundAndNothingIsLost) {
+  bool refuse = false;
+  FakeOptions stubborn{.kind = GetParam(), .slots = 1};
+  stubborn.faults = [&](FakeOperation operation) {
+    return refuse && operation == FakeOperation::kCut ? FakeFault::kRefuse : FakeFault::kNone;
+  };
+  Bench bench(stubborn, with_memory());
+  const std::string prompt = kSystem + user(std::string(100, 'x')) + asking("one");
+  run(bench, prompt);
+  const auto before = bench.scheduler.cache_status();
+  refuse = true;
+  const Receipt receipt = run(bench, kSystem + user(std::string(100, 'x')) + asking("two"));
+  const std::string shared = kSystem + user(std::string(100, 'x'));
+  EXPECT_GE(receipt.restored, length_of(bench.text.tokenize(shared, true, true)));
+  EXPECT_GE(bench.scheduler.cache_status().resident, before.resident);
+  EXPECT_EQ(bench.scheduler.cache_status().evicted_snapshots, 0U);
+}
+
+// Failure 4: damage on the way out, and a refusal on the way in.
+TEST_P(Reuse, DamagedStatesAreQuarantinedAndReadAgain) {
+  bool corrupt = false;
+  FakeOptions damaged{.kind = GetParam(), .slots = 1};
+  damaged.faults = [&](FakeOperation operation) {
+    return corrupt && operation == FakeOperation::kSave ? FakeFault::kCorrupt : FakeFault::kNone;
+  };
+  Bench bench(damaged, with_memory());
+  const std::string prompt = kSystem + asking("hello");
+  corrupt = true;
+  run(bench, prompt);
+  run(bench, "<s>takes the slot</s>");
+  corrupt = false;
+  const Receipt receipt = run(bench, prompt);
+  EXPECT_EQ(receipt.restored, 0);
+  EXPECT_EQ(receipt.missing.why, MissReason::kDamaged);
+  EXPECT_GT(bench.scheduler.cache_status().quarantined, 0U);
+  run(bench, "<s>takes the slot again</s>");
+  EXPECT_GT(run(bench, prompt).restored, 0) << "it has been computed and kept anew";
+}
+
+TEST_P(Reuse, ALoadThatFailsCostsTimeOnly) {
+  int loads = 0;
+  FakeOptions failing{.kind = GetParam(), .slots = 1};
+  failing.faults = [&](FakeOperation operation) {
+    return operation == FakeOperation::kLoad && ++loads <= 2 ? FakeFault::kFail : FakeFault::kNone;
+  };
+  Bench bench(failing, with_memory());
+  const std::string prompt = kSystem + asking("hello");
+  run(bench, prompt);
+  run(bench, "<s>takes the slot</s>");
+  run(bench, prompt);
+}
+
+TEST_P(Reuse, WithoutAnySpaceNothingIsKeptAndNothingBreaks) {
+  for (const ByteCount budget : {0, 1, 100, 1000}) {
+    Bench bench({.kind = GetParam(), .slots = 1}, with_memory(budget));
+    for (int i = 0; i < 3; ++i) {
+      run(bench, kSystem + asking("hello"));
+      run(bench, kSystem + asking("other"));
+    }
+    EXPECT_LE(bench.scheduler.cache_status().peak, budget);
+  }
+}
+
+// Failure 1: whatever a companion answers, the primary's reuse is the same.
+class StubbornCompanion final : public Companion {
+ public:
+  explicit StubbornCompanion(TokenPos says) : says_(says) {}
+  TokenPos follow(SlotId, TokenSpan) noexcept override { return says_; }
+
+ private:
+  TokenPos says_;
+};
+
+TEST_P(Reuse, ACompanionThatCannotFollowChangesNothing) {
+  const auto history = [&](Companion* companion) {
+    Bench bench({.kind = GetParam(), .slots = 1}, with_memory(), {.companion = companion});
+    std::vector<std::pair<TokenPos, std::string>> seen;
+    std::string prompt = kSystem + asking("hello");
+    for (int i = 0; i < 4; ++i) {
+      const Receipt receipt = run(bench, prompt);
+      seen.emplace_back(receipt.restored, answer);
+      EXPECT_EQ(receipt.companion.has_value(), companion != nullptr);
+      seen.emplace_back(receipt.checkpoints, "");
+      if (i == 2) run(bench, "<s>takes the slot</s>");
+      prompt += answer + "</s>" + asking("next");
+    }
+    seen.emplace_back(static_cast<TokenPos>(bench.scheduler.cache_status().snapshot_count), "");
+    return seen;
+  };
+  const auto alone = history(nullptr);
+  for (const TokenPos says : {0, 1, 1000000, -7}) {
+    StubbornCompanion companion(says);
+    EXPECT_EQ(history(&companion), alone);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Reuse,
+                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
+                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+
+// Failure 2: identity, not positions. However many checkpoints there are, an
+// unchanged prefix is found, and a diverging request drops none of them.
+class Deep : public ::testing::TestWithParam<TokenPos> {};
+
+TEST_P(Deep, AQuarterOfAMillionTokensAreFoundAgain) {
+  constexpr TokenPos kTokens = 250'000;
+  FakeOptions fake{.slots = 1, .context_tokens = 300'000, .chunk_tokens_max = 512};
+  SchedulerOptions options = with_memory(1 << 30);
+  options.cache.checkpoint_every = kTokens / GetParam();
+  options.grid_step = 64;
+  FakeText text;
+  FakeEngine engine(fake);
+  ManualClock clock;
+  Scheduler scheduler(engine, text, options, clock);
+  const auto run = [&](const std::string& prompt) {
+    GenerateRequest request;
+    request.id = "deep";
+    request.prompt = text.tokenize(prompt, true, true);
+    request.sampler = std::move(text.make_sampler({}, nullptr).value());
+    request.max_tokens = 4;
+    auto recorder = std::make_shared<Recorder>();
+    request.sink = recorder;
+    EXPECT_TRUE(scheduler.submit(std::move(request)).ok());
+    while (!recorder->ended()) scheduler.turn();
+    return recorder;
+  };
+  std::mt19937 random(1);
+  std::string context;
+  for (TokenPos i = 0; i < kTokens; ++i) context += static_cast<char>('a' + random() % 26);
+  const std::string question = context + asking("where is the needle?");
+  const auto cold = run(question);
+  EXPECT_EQ(cold->finished_->receipt->restored, 0);
+  const auto kept = scheduler.cache_status().snapshot_count;
+  EXPECT_GE(kept * 20, static_cast<std::uint64_t>(GetParam()) * 19) << "rounded to the grid";
+
+  std::string diverging = context.substr(0, kTokens / 2) + "X" + context.substr(0, 1000);
+  const auto branch = run(diverging + "</s>");
+  EXPECT_GE(branch->finished_->receipt->restored, kTokens / 2 - kTokens / GetParam() - 64);
+  EXPECT_GE(scheduler.cache_status().snapshot_count, kept) << "none is dropped by a divergence";
+
+  const auto again = run(context + asking("and where is the other one?"));
+  EXPECT_GE(again->finished_->receipt->restored, kTokens - 2 * kTokens / GetParam() - 64);
+  const auto first = run(question);
+  EXPECT_GE(first->finished_->receipt->restored, kTokens);
+  EXPECT_EQ(first->text_, cold->text_);
+  EXPECT_TRUE(scheduler.check().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Deep, ::testing::Values(32, 1000));
+
+// Anything that clients may do, in any order, under any budget: bit for bit the
+// answer of a server that has seen nothing.
+struct Chaos {
+  FakeKind kind;
+  bool deterministic;
+  ByteCount budget;
+  int slots;
+};
+
+class AnyOrder : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {};
+
+TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
+  const auto [kind, deterministic] = GetParam();
+  const std::uint64_t first_seed = 1;
+  for (std::uint64_t seed = first_seed; seed < first_seed + 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    const std::vector<ByteCount> budgets = {0, 500, 4000, 20'000, 200'000, kAmple};
+    const int slots = 1 + static_cast<int>(below(3));
+    FakeOptions fake{.kind = kind, .slots = slots, .chunk_sensitive = deterministic};
+    Bench bench(fake, with_memory(budgets[below(budgets.size())], deterministic));
+    std::vector<std::string> histories = {kSystem, "<s>system: another</s>"};
+    struct Running {
+      std::string prompt;
+      std::shared_ptr<Recorder> recorder;
+      std::string id;
+      bool cancelled = false;
+    };
+    std::vector<Running> running;
+    for (int step = 0; step < 60; ++step) {
+      std::string base = histories[below(histories.size())];
+      if (base.size() > 500) base = kSystem;
+      if (below(5) == 0) base.resize(base.size() / 2);    // a prefix, cut anywhere
+      if (below(6) == 0) base[below(base.size())] = 'Z';  // an edit
+      const std::string prompt = base + asking(std::string(1 + below(60), 'a' + below(3)));
+      auto request = bench.request(prompt, static_cast<TokenPos>(below(12)));
+      request.reuse = below(10) != 0;
+      Running one{prompt, nullptr, request.id, false};
+      one.recorder = bench.submit(std::move(request));
+      running.push_back(std::move(one));
+      bench.clock.advance(std::chrono::milliseconds(below(5000)));
+      const std::size_t turns = below(30);
+      for (std::size_t i = 0; i < turns; ++i) bench.turn();
+      if (below(8) == 0) {
+        Running& victim = running[below(running.size())];
+        victim.cancelled = true;
+        bench.scheduler.cancel(victim.id);
+      }
+      if (below(25) == 0) (void)bench.scheduler.clear_cache();
+      if (step % 10 != 9) continue;
+      for (const Running& each : running) {
+        bench.turn_until_ended(*each.recorder);
+        if (!each.recorder->finished_) {
+          ASSERT_TRUE(each.cancelled) << each.recorder->failed_->message;
+          continue;
+        }
+        const auto& finished = *each.recorder->finished_;
+        const TokenPos wrote = finished.timings.predicted_tokens;
+        const auto cold = cold_answer(fake, each.prompt, std::max(wrote, TokenPos{0}));
+        ASSERT_EQ(each.recorder->text_, cold) << each.prompt;
+        ASSERT_EQ(check_receipt(*finished.receipt), std::vector<std::string>{});
+        if (below(2) == 0) histories.push_back(each.prompt + each.recorder->text_ + "</s>");
+      }
+      running.clear();
+    }
+    const CacheStatus status = bench.scheduler.cache_status();
+    ASSERT_LE(status.peak, status.budget);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, AnyOrder,
+    ::testing::Combine(::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
+                                         FakeKind::kRecurrent, FakeKind::kHybrid),
+                       ::testing::Bool()));
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,291 @@
+// H1 on the real engine: whatever the cache brings back, the logits are those of
+// a run that has seen nothing, bit for bit, over 30 decoded tokens.
+//
+// Tiny random models of every architecture, and the pocket model; f16 and q8_0
+// rows; flash attention on and off; one slot, so that every conversation steals
+// it from the one before.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "cache/state_cache.h"
+#include "engine/llama/llama_config.h"
+#include "engine/llama/tiny_models.h"
+#include "state/grid.h"
+
+namespace holdfast {
+namespace {
+
+using llama_engine::TinySpec;
+using llama_engine::write_tiny_model;
+
+constexpr TokenPos kStep = 64;
+constexpr int kDecoded = 30;
+constexpr Token kTurnEnd = llama_engine::kTinyImEnd;
+constexpr SlotId kSlot{0};
+constexpr ByteCount kAmple = 1ULL << 30;
+
+struct Setting {
+  std::string name;
+  std::string type_k;
+  std::string type_v;
+  FlashAttention flash;
+};
+
+// Quantised values need flash attention.
+const std::vector<Setting> kSettings = {
+    {"f16_flash", "f16", "f16", FlashAttention::kOn},
+    {"f16_plain", "f16", "f16", FlashAttention::kOff},
+    {"q8_flash", "q8_0", "q8_0", FlashAttention::kOn},
+    {"q8_plain", "q8_0", "f16", FlashAttention::kOff},
+};
+
+Result<LoadedModel> load(const std::string& arch, const Setting& setting) {
+  LlamaConfig config;
+  config.context_tokens = 2048;
+  config.slots = 1;
+  config.threads = 1;  // tests share their cores
+  config.ubatch = 128;
+  config.use_mmap = false;
+  config.warm_up = false;
+  config.cache_type_k = setting.type_k;
+  config.cache_type_v = setting.type_v;
+  config.flash_attention = setting.flash;
+  if (arch == "pocket") {
+    config.model_path = HOLDFAST_POCKET_MODEL_PATH;
+    return load_llama_model(config, nullptr);
+  }
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("holdfast-h1-" + std::to_string(::getpid()) + "-" + arch + ".gguf");
+  config.model_path = path.string();
+  const auto written = write_tiny_model(TinySpec{.arch = arch}, 42, path);
+  auto loaded = written ? load_llama_model(config, nullptr) : Result<LoadedModel>(written.error());
+  std::filesystem::remove(path);
+  return loaded;
+}
+
+struct Answer {
+  std::vector<float> logits;  // of every step
+  Tokens tokens;
+};
+
+bool same_bits(const Answer& a, const Answer& b) {
+  return a.logits.size() == b.logits.size() &&
+         std::memcmp(a.logits.data(), b.logits.data(), a.logits.size() * sizeof(float)) == 0;
+}
+
+// A slot of an engine with a cache over it, driven as the scheduler does it.
+class Server {
+ public:
+  Server(Engine& engine, ByteCount budget) : engine_(engine) {
+    CacheOptions options;
+    options.deterministic = true;
+    options.memory.budget = budget;
+    cache_ = std::make_unique<StateCache>(engine, options, clock_);
+  }
+
+  Answer run(const Tokens& prompt, TokenPos stop_reading_at = 1 << 30) {
+    const auto cuts = grid_.cuts(prompt);
+    const std::vector<MessageSpan> spans;
+    const Prompt asked{{1, 1}, prompt, cuts, spans, true};
+    receipt = {};
+    cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
+    Answer answer;
+    for (TokenPos at = receipt.restored; at < length_of(prompt);) {
+      if (at >= stop_reading_at) break;
+      const auto cut = std::ranges::upper_bound(cuts, at);
+      const TokenPos end = cut == cuts.end() ? length_of(prompt) : *cut;
+      const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
+                                                   static_cast<std::size_t>(end - at));
+      EXPECT_TRUE(cache_->before_chunk(kSlot).ok());
+      const auto read = engine_.prefill(kSlot, chunk, LogitsOf::kLastToken);
+      EXPECT_TRUE(read.ok()) << read.error().message;
+      cache_->prefilled(kSlot, chunk, cut != cuts.end(), receipt);
+      at = end;
+    }
+    if (cache_->length(kSlot) == length_of(prompt)) decode(answer);
+    cache_->end(kSlot);
+    EXPECT_EQ(cache_->check(), std::vector<std::string>{});
+    EXPECT_EQ(engine_.check(), std::vector<std::string>{});
+    return answer;
+  }
+
+  StateCache& cache() { return *cache_; }
+  Receipt receipt;  // of the last run
+
+ private:
+  void decode(Answer& answer) {
+    for (int i = 0; i <= kDecoded; ++i) {
+      const auto row = engine_.logits(kSlot);
+      answer.logits.insert(answer.logits.end(), row.begin(), row.end());
+      if (i == kDecoded) break;
+      const auto best = static_cast<Token>(std::ranges::max_element(row) - row.begin());
+      answer.tokens.push_back(best);
+      const DecodeStep step{kSlot, best};
+      EXPECT_TRUE(engine_.decode({&step, 1}).ok());
+      cache_->decoded(kSlot, best);
+    }
+  }
+
+  Engine& engine_;
+  SteadyClock clock_;
+  Grid grid_{GridRule{kStep, {{kTurnEnd}}}};
+  std::unique_ptr<StateCache> cache_;
+};
+
+Tokens random_tokens(TokenPos count, unsigned seed) {
+  std::mt19937 random(seed);
+  Tokens tokens(static_cast<std::size_t>(count));
+  for (Token& token : tokens) token = static_cast<Token>(random() % 256);
+  return tokens;
+}
+
+Tokens turn(TokenPos count, unsigned seed) {
+  Tokens tokens = random_tokens(count, seed);
+  tokens.push_back(kTurnEnd);
+  return tokens;
+}
+
+Tokens operator+(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+class WarmEqualsCold : public ::testing::TestWithParam<std::tuple<std::string, std::size_t>> {
+ protected:
+  void SetUp() override {
+    const auto& [arch, setting] = GetParam();
+    const bool latent = arch == "kimi-linear" || arch == "deepseek2";
+    if (latent && kSettings[setting].name == "q8_plain") {
+      GTEST_SKIP() << "llama.cpp has no quantised latent attention without flash attention";
+    }
+    auto loaded = load(arch, kSettings[setting]);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    model_ = std::move(*loaded);
+  }
+
+  // What an engine that has seen nothing answers.
+  Answer cold(const Tokens& prompt) {
+    model_.engine->clear(kSlot);
+    Server fresh(*model_.engine, 0);
+    Answer answer = fresh.run(prompt);
+    model_.engine->clear(kSlot);
+    return answer;
+  }
+
+  LoadedModel model_;
+  const Tokens system_ = turn(90, 1);
+  const Tokens header_ = random_tokens(3, 9);
+};
+
+TEST_P(WarmEqualsCold, AfterEveryKindOfRestore) {
+  // Cold answers first: they share the engine's only slot.
+  const Tokens first = system_ + turn(150, 2);
+  const Answer first_cold = cold(first + header_);
+  const Tokens second = first + header_ + first_cold.tokens + Tokens{kTurnEnd} + turn(70, 3);
+  const Tokens branch = system_ + turn(100, 4);
+  Tokens edited = second;
+  edited[200] = (edited[200] + 1) % 256;
+  const Tokens other = turn(120, 5) + turn(60, 6);
+  struct Step {
+    const char* name;
+    Tokens prompt;
+    TokenPos restored_at_least;
+  };
+  const TokenPos sys = length_of(system_);
+  const std::vector<Step> steps = {
+      {"first", first + header_, 0},
+      {"continue", second + header_, length_of(first)},
+      {"branch", branch + header_, sys},
+      {"return to a branch", second + header_, length_of(second)},
+      {"edit in the middle of a message", edited + header_, 200 - kStep},
+      {"steal by another conversation", other + header_, 0},
+      {"reload from memory", second + turn(30, 7) + header_, length_of(second)},
+      {"regenerate", second + turn(30, 7) + header_, length_of(second) + 31},
+      {"prefix of a longer prompt", first + header_, length_of(first)},
+  };
+  std::vector<Answer> wanted;
+  for (const Step& step : steps) wanted.push_back(cold(step.prompt));
+
+  Server server(*model_.engine, kAmple);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    SCOPED_TRACE(steps[i].name);
+    const Answer warm = server.run(steps[i].prompt);
+    EXPECT_TRUE(same_bits(warm, wanted[i]));
+    EXPECT_GE(server.receipt.restored, steps[i].restored_at_least);
+    EXPECT_EQ(check_receipt(server.receipt), std::vector<std::string>{});
+  }
+  EXPECT_GT(server.cache().status().restores, 1U);
+}
+
+class WarmEqualsColdToo : public WarmEqualsCold {};
+
+TEST_P(WarmEqualsColdToo, AfterAPrefillThatWasGivenUp) {
+  const Tokens prompt = system_ + turn(300, 2) + header_;
+  const Answer wanted = cold(prompt);
+  Server server(*model_.engine, kAmple);
+  server.run(prompt, 200);
+  server.run(turn(40, 5));  // somebody else takes the slot
+  const Answer warm = server.run(prompt);
+  EXPECT_TRUE(same_bits(warm, wanted));
+  EXPECT_GE(server.receipt.restored, 200);
+}
+
+// What was damaged while it lay in memory is refused, dropped and read again.
+TEST_P(WarmEqualsColdToo, AfterDamage) {
+  const Tokens prompt = system_ + turn(200, 2) + header_;
+  const Answer wanted = cold(prompt);
+  Server server(*model_.engine, kAmple);
+  server.run(prompt);
+  server.run(turn(40, 5));
+  const MemoryTier& memory = server.cache().memory();
+  const Match match = memory.match({1, 1}, prompt);
+  ASSERT_FALSE(match.stops.empty());
+  std::vector<std::span<const std::byte>> places;
+  for (const Stop& stop : match.stops) {
+    if (const auto snapshot = memory.tree().snapshot(stop.node))
+      places.push_back(snapshot->bytes());
+  }
+  if (match.node) {
+    for (const auto& use : memory.tree().rows(match.node, match.matched)) {
+      places.push_back(use.block->bytes());
+    }
+  }
+  ASSERT_FALSE(places.empty());
+  for (const auto bytes : places) {  // one bit in each
+    auto* byte = const_cast<std::byte*>(&bytes[bytes.size() / 2]);
+    *byte ^= std::byte{4};
+  }
+  const Answer warm = server.run(prompt);
+  EXPECT_TRUE(same_bits(warm, wanted));
+  EXPECT_EQ(server.receipt.restored, 0);
+  EXPECT_GT(server.cache().status().quarantined, 0U);
+  server.run(turn(40, 5));
+  EXPECT_TRUE(same_bits(server.run(prompt), wanted)) << "kept anew";
+  EXPECT_GT(server.receipt.restored, 200);
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::tuple<std::string, std::size_t>>& info) {
+  std::string name = std::get<0>(info.param) + "_" + kSettings[std::get<1>(info.param)].name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+const auto kArchitectures = ::testing::Values(
+    "qwen35", "qwen35moe", "qwen3next", "jamba", "falcon-h1", "nemotron_h", "granitehybrid", "lfm2",
+    "lfm2-swa", "kimi-linear", "mamba2", "gemma3", "gpt-oss", "llama", "deepseek2", "pocket");
+
+INSTANTIATE_TEST_SUITE_P(Models, WarmEqualsCold,
+                         ::testing::Combine(kArchitectures,
+                                            ::testing::Range(std::size_t{0}, std::size_t{4})),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Models, WarmEqualsColdToo,
+                         ::testing::Combine(kArchitectures, ::testing::Values(std::size_t{0})),
+                         name_of);
+
+}  // namespace
+}  // namespace holdfast
