@@ -4,30 +4,10 @@
 // Tiny random models of every architecture, and the pocket model; f16 and q8_0
 // rows; flash attention on and off; one slot, so that every conversation steals
 // it from the one before.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
-#include <filesystem>
-#include <random>
-
-#include "cache/state_cache.h"
-#include "engine/llama/llama_config.h"
-#include "engine/llama/tiny_models.h"
-#include "state/grid.h"
+#include "cached_server.h"
 
 namespace holdfast {
 namespace {
-
-using llama_engine::TinySpec;
-using llama_engine::write_tiny_model;
-
-constexpr TokenPos kStep = 64;
-constexpr int kDecoded = 30;
-constexpr Token kTurnEnd = llama_engine::kTinyImEnd;
-constexpr SlotId kSlot{0};
-constexpr ByteCount kAmple = 1ULL << 30;
 
 struct Setting {
   std::string name;
@@ -50,7 +30,6 @@ Result<LoadedModel> load(const std::string& arch, const Setting& setting) {
   config.slots = 1;
   config.threads = 1;  // tests share their cores
   config.ubatch = 128;
-  config.use_mmap = false;
   config.warm_up = false;
   config.cache_type_k = setting.type_k;
   config.cache_type_v = setting.type_v;
@@ -59,100 +38,7 @@ Result<LoadedModel> load(const std::string& arch, const Setting& setting) {
     config.model_path = HOLDFAST_POCKET_MODEL_PATH;
     return load_llama_model(config, nullptr);
   }
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("holdfast-h1-" + std::to_string(::getpid()) + "-" + arch + ".gguf");
-  config.model_path = path.string();
-  const auto written = write_tiny_model(TinySpec{.arch = arch}, 42, path);
-  auto loaded = written ? load_llama_model(config, nullptr) : Result<LoadedModel>(written.error());
-  std::filesystem::remove(path);
-  return loaded;
-}
-
-struct Answer {
-  std::vector<float> logits;  // of every step
-  Tokens tokens;
-};
-
-bool same_bits(const Answer& a, const Answer& b) {
-  return a.logits.size() == b.logits.size() &&
-         std::memcmp(a.logits.data(), b.logits.data(), a.logits.size() * sizeof(float)) == 0;
-}
-
-// A slot of an engine with a cache over it, driven as the scheduler does it.
-class Server {
- public:
-  Server(Engine& engine, ByteCount budget) : engine_(engine) {
-    CacheOptions options;
-    options.deterministic = true;
-    options.memory.budget = budget;
-    cache_ = std::make_unique<StateCache>(engine, options, clock_);
-  }
-
-  Answer run(const Tokens& prompt, TokenPos stop_reading_at = 1 << 30) {
-    const auto cuts = grid_.cuts(prompt);
-    const std::vector<MessageSpan> spans;
-    const Prompt asked{{1, 1}, prompt, cuts, spans, true};
-    receipt = {};
-    cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
-    Answer answer;
-    for (TokenPos at = receipt.restored; at < length_of(prompt);) {
-      if (at >= stop_reading_at) break;
-      const auto cut = std::ranges::upper_bound(cuts, at);
-      const TokenPos end = cut == cuts.end() ? length_of(prompt) : *cut;
-      const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
-                                                   static_cast<std::size_t>(end - at));
-      EXPECT_TRUE(cache_->before_chunk(kSlot).ok());
-      const auto read = engine_.prefill(kSlot, chunk, LogitsOf::kLastToken);
-      EXPECT_TRUE(read.ok()) << read.error().message;
-      cache_->prefilled(kSlot, chunk, cut != cuts.end(), receipt);
-      at = end;
-    }
-    if (cache_->length(kSlot) == length_of(prompt)) decode(answer);
-    cache_->end(kSlot);
-    EXPECT_EQ(cache_->check(), std::vector<std::string>{});
-    EXPECT_EQ(engine_.check(), std::vector<std::string>{});
-    return answer;
-  }
-
-  StateCache& cache() { return *cache_; }
-  Receipt receipt;  // of the last run
-
- private:
-  void decode(Answer& answer) {
-    for (int i = 0; i <= kDecoded; ++i) {
-      const auto row = engine_.logits(kSlot);
-      answer.logits.insert(answer.logits.end(), row.begin(), row.end());
-      if (i == kDecoded) break;
-      const auto best = static_cast<Token>(std::ranges::max_element(row) - row.begin());
-      answer.tokens.push_back(best);
-      const DecodeStep step{kSlot, best};
-      EXPECT_TRUE(engine_.decode({&step, 1}).ok());
-      cache_->decoded(kSlot, best);
-    }
-  }
-
-  Engine& engine_;
-  SteadyClock clock_;
-  Grid grid_{GridRule{kStep, {{kTurnEnd}}}};
-  std::unique_ptr<StateCache> cache_;
-};
-
-Tokens random_tokens(TokenPos count, unsigned seed) {
-  std::mt19937 random(seed);
-  Tokens tokens(static_cast<std::size_t>(count));
-  for (Token& token : tokens) token = static_cast<Token>(random() % 256);
-  return tokens;
-}
-
-Tokens turn(TokenPos count, unsigned seed) {
-  Tokens tokens = random_tokens(count, seed);
-  tokens.push_back(kTurnEnd);
-  return tokens;
-}
-
-Tokens operator+(Tokens a, const Tokens& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
+  return load_tiny(arch, config);
 }
 
 class WarmEqualsCold : public ::testing::TestWithParam<std::tuple<std::string, std::size_t>> {
@@ -171,7 +57,7 @@ class WarmEqualsCold : public ::testing::TestWithParam<std::tuple<std::string, s
   // What an engine that has seen nothing answers.
   Answer cold(const Tokens& prompt) {
     model_.engine->clear(kSlot);
-    Server fresh(*model_.engine, 0);
+    CachedServer fresh(*model_.engine, 0);
     Answer answer = fresh.run(prompt);
     model_.engine->clear(kSlot);
     return answer;
@@ -211,7 +97,7 @@ TEST_P(WarmEqualsCold, AfterEveryKindOfRestore) {
   std::vector<Answer> wanted;
   for (const Step& step : steps) wanted.push_back(cold(step.prompt));
 
-  Server server(*model_.engine, kAmple);
+  CachedServer server(*model_.engine, kAmple);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     SCOPED_TRACE(steps[i].name);
     const Answer warm = server.run(steps[i].prompt);
@@ -227,7 +113,7 @@ class WarmEqualsColdToo : public WarmEqualsCold {};
 TEST_P(WarmEqualsColdToo, AfterAPrefillThatWasGivenUp) {
   const Tokens prompt = system_ + turn(300, 2) + header_;
   const Answer wanted = cold(prompt);
-  Server server(*model_.engine, kAmple);
+  CachedServer server(*model_.engine, kAmple);
   server.run(prompt, 200);
   server.run(turn(40, 5));  // somebody else takes the slot
   const Answer warm = server.run(prompt);
@@ -239,11 +125,11 @@ TEST_P(WarmEqualsColdToo, AfterAPrefillThatWasGivenUp) {
 TEST_P(WarmEqualsColdToo, AfterDamage) {
   const Tokens prompt = system_ + turn(200, 2) + header_;
   const Answer wanted = cold(prompt);
-  Server server(*model_.engine, kAmple);
+  CachedServer server(*model_.engine, kAmple);
   server.run(prompt);
   server.run(turn(40, 5));
   const MemoryTier& memory = server.cache().memory();
-  const Match match = memory.match({1, 1}, prompt);
+  const Match match = memory.match(kSpace, prompt);
   ASSERT_FALSE(match.stops.empty());
   std::vector<std::span<const std::byte>> places;
   for (const Stop& stop : match.stops) {
@@ -267,6 +153,43 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
   server.run(turn(40, 5));
   EXPECT_TRUE(same_bits(server.run(prompt), wanted)) << "kept anew";
   EXPECT_GT(server.receipt.restored, 200);
+}
+
+// Failure 1 of the design: a companion that cannot be trimmed, or answers nonsense.
+class StubbornCompanion final : public Companion {
+ public:
+  TokenPos follow(SlotId, TokenSpan tokens) noexcept override {
+    return ++calls_ % 2 == 0 ? -1 : length_of(tokens) + 100;
+  }
+
+ private:
+  int calls_ = 0;
+};
+
+TEST_P(WarmEqualsColdToo, WhateverACompanionAnswers) {
+  const std::vector<Tokens> prompts = {system_ + turn(150, 2) + header_,
+                                       system_ + turn(100, 4) + header_,
+                                       system_ + turn(150, 2) + turn(20, 3) + header_};
+  const auto run_all = [&](Companion* companion) {
+    model_.engine->clear(kSlot);
+    CachedServer server(*model_.engine, kAmple, {}, companion);
+    std::vector<Answer> answers;
+    std::vector<TokenPos> restored;
+    for (const Tokens& prompt : prompts) {
+      answers.push_back(server.run(prompt));
+      restored.push_back(server.receipt.restored);
+      restored.push_back(server.receipt.checkpoints);
+    }
+    restored.push_back(static_cast<TokenPos>(server.cache().status().snapshot_count));
+    return std::pair(std::move(answers), std::move(restored));
+  };
+  const auto alone = run_all(nullptr);
+  StubbornCompanion companion;
+  const auto accompanied = run_all(&companion);
+  EXPECT_EQ(alone.second, accompanied.second);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_TRUE(same_bits(alone.first[i], accompanied.first[i])) << i;
+  }
 }
 
 std::string name_of(const ::testing::TestParamInfo<std::tuple<std::string, std::size_t>>& info) {

@@ -1,0 +1,130 @@
+// A slot of the real engine with a cache over it, driven as the scheduler does.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cache/state_cache.h"
+#include "engine/llama/llama_config.h"
+#include "engine/llama/tiny_models.h"
+#include "state/grid.h"
+
+namespace holdfast {
+
+inline constexpr TokenPos kStep = 64;
+inline constexpr int kDecoded = 30;
+inline constexpr Token kTurnEnd = llama_engine::kTinyImEnd;
+inline constexpr SlotId kSlot{0};
+inline constexpr ByteCount kAmple = 1ULL << 30;
+inline constexpr SpaceKey kSpace{1, 1};
+
+// Writes a tiny model, loads it and removes the file.
+inline Result<LoadedModel> load_tiny(const std::string& arch, LlamaConfig config) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("holdfast-" + std::to_string(::getpid()) + "-" + arch + ".gguf");
+  config.model_path = path.string();
+  config.use_mmap = false;
+  const auto written = llama_engine::write_tiny_model({.arch = arch}, 42, path);
+  auto loaded = written ? load_llama_model(config, nullptr) : Result<LoadedModel>(written.error());
+  std::filesystem::remove(path);
+  return loaded;
+}
+
+struct Answer {
+  std::vector<float> logits;  // of every step
+  Tokens tokens;
+};
+
+inline bool same_bits(const Answer& a, const Answer& b) {
+  return a.logits.size() == b.logits.size() &&
+         std::memcmp(a.logits.data(), b.logits.data(), a.logits.size() * sizeof(float)) == 0;
+}
+
+// A slot of an engine with a cache over it, driven as the scheduler does it.
+class CachedServer {
+ public:
+  CachedServer(Engine& engine, ByteCount budget, CacheOptions options = {},
+               Companion* companion = nullptr)
+      : engine_(engine) {
+    options.deterministic = true;
+    options.memory.budget = budget;
+    cache_ = std::make_unique<StateCache>(engine, options, clock_, companion);
+  }
+
+  Answer run(const Tokens& prompt, TokenPos stop_reading_at = 1 << 30) {
+    const auto cuts = grid_.cuts(prompt);
+    const std::vector<MessageSpan> spans;
+    const Prompt asked{kSpace, prompt, cuts, spans, true};
+    receipt = {};
+    cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
+    Answer answer;
+    for (TokenPos at = receipt.restored; at < length_of(prompt);) {
+      if (at >= stop_reading_at) break;
+      const auto cut = std::ranges::upper_bound(cuts, at);
+      const TokenPos end = cut == cuts.end() ? length_of(prompt) : *cut;
+      const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
+                                                   static_cast<std::size_t>(end - at));
+      EXPECT_TRUE(cache_->before_chunk(kSlot).ok());
+      const auto read = engine_.prefill(kSlot, chunk, LogitsOf::kLastToken);
+      EXPECT_TRUE(read.ok()) << read.error().message;
+      cache_->prefilled(kSlot, chunk, cut != cuts.end(), receipt);
+      at = end;
+    }
+    if (cache_->length(kSlot) == length_of(prompt)) decode(answer);
+    cache_->end(kSlot);
+    EXPECT_EQ(cache_->check(), std::vector<std::string>{});
+    EXPECT_EQ(engine_.check(), std::vector<std::string>{});
+    return answer;
+  }
+
+  StateCache& cache() { return *cache_; }
+  Receipt receipt;         // of the last run
+  int decoded = kDecoded;  // tokens of each answer
+
+ private:
+  void decode(Answer& answer) {
+    for (int i = 0; i <= decoded; ++i) {
+      const auto row = engine_.logits(kSlot);
+      answer.logits.insert(answer.logits.end(), row.begin(), row.end());
+      if (i == decoded) break;
+      const auto best = static_cast<Token>(std::ranges::max_element(row) - row.begin());
+      answer.tokens.push_back(best);
+      const DecodeStep step{kSlot, best};
+      EXPECT_TRUE(engine_.decode({&step, 1}).ok());
+      cache_->decoded(kSlot, best);
+    }
+  }
+
+  Engine& engine_;
+  SteadyClock clock_;
+  Grid grid_{GridRule{kStep, {{kTurnEnd}}}};
+  std::unique_ptr<StateCache> cache_;
+};
+
+inline Tokens random_tokens(TokenPos count, unsigned seed) {
+  std::mt19937 random(seed);
+  Tokens tokens(static_cast<std::size_t>(count));
+  for (Token& token : tokens) token = static_cast<Token>(random() % 256);
+  return tokens;
+}
+
+inline Tokens turn(TokenPos count, unsigned seed) {
+  Tokens tokens = random_tokens(count, seed);
+  tokens.push_back(kTurnEnd);
+  return tokens;
+}
+
+inline Tokens operator+(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace holdfast
