@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "plan/cuts.h"
+#include "state/chunk_keys.h"
 
 namespace holdfast {
 
@@ -56,6 +57,7 @@ StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
       started_(clock.now()),
       memory_(engine, options_.memory),
       live_(static_cast<std::size_t>(engine.slot_count())) {
+  if (options_.deterministic) seen_.emplace(StateNeeds::of(engine.shape()));
   totals_.deterministic = options_.deterministic;
   totals_.state = engine.shape().describe();
   totals_.fingerprint = options_.fingerprint;
@@ -67,6 +69,10 @@ Tick StateCache::now() const {
 }
 
 // --- before --------------------------------------------------------------------
+
+Tokens StateCache::keys_for(TokenSpan tokens, std::span<const TokenPos> cuts, bool deterministic) {
+  return deterministic ? chunk_keys(tokens, cuts) : Tokens(tokens.begin(), tokens.end());
+}
 
 StartCosts StateCache::costs() const {
   StartCosts costs;
@@ -119,7 +125,7 @@ Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slot
   std::vector<LiveState> states;
   for (const SlotId slot : slots) states.push_back(describe(slot, prompt, may_cut));
   Outlook outlook;
-  outlook.match = memory_.match(prompt.space, prompt.tokens);
+  outlook.match = memory_.match(prompt.space, prompt.keys);
   const Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};
   StartInput input;
   input.prompt_length = length_of(prompt.tokens);
@@ -222,7 +228,7 @@ StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
-  request.tokens = TokenSpan(held.tokens).first(static_cast<std::size_t>(length));
+  request.tokens = TokenSpan(held.keys).first(static_cast<std::size_t>(length));
   if (length > held.exact) request.marks = request.marks | Hint::kDecoded;
   if (held.tool_call) request.marks = request.marks | Hint::kToolCall;
   request.odds = held.tool_call ? memory_.policy().tip_after_tool_call : memory_.policy().tip;
@@ -284,6 +290,7 @@ void StateCache::note_restored(Receipt& receipt, ByteCount bytes, double ms) {
 
 void StateCache::shorten(Live& held, TokenPos length) {
   held.tokens.resize(std::min(held.tokens.size(), static_cast<std::size_t>(length)));
+  held.keys.resize(held.tokens.size());
   held.exact = std::min(held.exact, length);
   held.kept = std::min(held.kept, length);
 }
@@ -297,10 +304,12 @@ void StateCache::take_over(Live& held, const Prompt& prompt, TokenPos restored) 
     held.exact = floor_of(prompt.cuts, restored);
     held.kept = restored;
   }
+  held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
   held.space = prompt.space;
   held.run = ++runs_;
   held.tool_call = false;
   held.prompt = prompt.tokens;
+  held.prompt_keys = prompt.keys;
   held.last_checkpoint = restored;
 }
 
@@ -338,7 +347,7 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
-  request.tokens = held.tokens;
+  request.tokens = held.keys;
   request.marks = marks_of(checkpoint.kind);
   request.odds = odds_of(checkpoint.kind, memory_.policy());
   request.saves = checkpoint.position - held.last_checkpoint;
@@ -364,6 +373,8 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& 
   Live& held = live(slot);
   const TokenPos before = length_of(held.tokens);
   held.tokens.insert(held.tokens.end(), chunk.begin(), chunk.end());
+  const auto keys = held.prompt_keys.subspan(static_cast<std::size_t>(before), chunk.size());
+  held.keys.insert(held.keys.end(), keys.begin(), keys.end());
   const TokenPos after = length_of(held.tokens);
   if (on_grid && held.exact == before) held.exact = after;
   receipt.recomputed += length_of(chunk);
@@ -375,13 +386,21 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& 
   }
 }
 
-void StateCache::decoded(SlotId slot, Token token) { live(slot).tokens.push_back(token); }
+void StateCache::decoded(SlotId slot, Token token) {
+  live(slot).tokens.push_back(token);
+  live(slot).keys.push_back(token);
+}
 
 void StateCache::end(SlotId slot) {
   Live& held = live(slot);
-  memory_.remember(held.space, held.tokens, now());
+  memory_.remember(held.space, held.keys, now());
+  if (seen_ && !held.tokens.empty()) {
+    seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
+    seen_->trim_ghost(options_.memory.ghost_tokens_max);
+  }
   shorten(held, engine_.length(slot));
   held.prompt = {};
+  held.prompt_keys = {};
   held.due.clear();
 }
 
@@ -421,6 +440,7 @@ std::vector<std::string> StateCache::check() const {
       violations.push_back("C1: " + name + " lists " + std::to_string(length) +
                            " tokens, the engine holds " + std::to_string(engine_length));
     }
+    if (held.keys.size() != held.tokens.size()) violations.push_back("C1: keys of " + name);
     if (held.exact < 0 || held.exact > length) violations.push_back("C2: " + name);
     TokenPos last = length;
     for (const Checkpoint& checkpoint : held.due) {

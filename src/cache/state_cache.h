@@ -13,7 +13,9 @@
 // budget (H3), and a conversation that stays on its slot moves no bytes.
 //
 // Deterministic: only prefill state on the grid is kept or continued, because
-// decoded state differs from it in its last bits.
+// decoded state differs from it in its last bits; and states are filed under
+// chunk keys (state/chunk_keys.h), because rows differ with the chunk that they
+// were computed in. What has been seen is then remembered by its tokens apart.
 //
 // Invariants, verified by check():
 //   C1  a slot's tokens are as many as the engine says it holds
@@ -55,6 +57,7 @@ struct CacheOptions {
 struct Prompt {
   SpaceKey space;
   TokenSpan tokens;
+  TokenSpan keys;                  // what its states are filed under: keys_for()
   std::span<const TokenPos> cuts;  // its grid
   std::span<const MessageSpan> spans;
   bool reuse = true;
@@ -79,6 +82,9 @@ class StateCache {
              Companion* companion = nullptr);
 
   // -- before ------------------------------------------------------------------
+  // The keys of a prompt; none where tokens are their own keys.
+  [[nodiscard]] static Tokens keys_for(TokenSpan tokens, std::span<const TokenPos> cuts,
+                                       bool deterministic);
   // REQUIRES: there is a slot, all are idle.
   [[nodiscard]] Outlook plan(const Prompt& prompt, std::span<const SlotId> slots) const;
   // A checkpoint deeper than what the outlook keeps, that a running request will
@@ -120,6 +126,7 @@ class StateCache {
   struct Live {
     SpaceKey space;
     Tokens tokens;
+    Tokens keys;  // of the tokens
     // Tokens [0, exact) were computed as prefill up to a cut of the grid: the same
     // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
     TokenPos exact = 0;
@@ -128,6 +135,7 @@ class StateCache {
     bool tool_call = false;  // its answer called a tool
     // While a request is at work:
     TokenSpan prompt;
+    TokenSpan prompt_keys;
     std::vector<Checkpoint> due;  // still to be taken, ascending
     TokenPos last_checkpoint = 0;
   };
@@ -161,6 +169,7 @@ class StateCache {
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
 
   // state_cache_receipt.cc
+  [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : memory_.tree(); }
   void describe_match(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) const;
   [[nodiscard]] Missing missing(const Prompt& prompt, const Receipt& receipt, bool refused) const;
 
@@ -170,6 +179,7 @@ class StateCache {
   Companion* const companion_;
   const Clock::TimePoint started_;
   MemoryTier memory_;
+  std::optional<TokenTree> seen_;  // tokens, where states are filed under other keys
   std::vector<Live> live_;
   std::uint64_t runs_ = 0;
   double ms_per_token_ = 0.0;    // measured; 0: not yet

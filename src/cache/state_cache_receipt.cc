@@ -30,7 +30,7 @@ void name_message(std::span<const MessageSpan> spans, Difference& difference) {
 
 void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
                                 Receipt& receipt) const {
-  const Match& match = outlook.match;
+  const Match match = seen_ ? seen_->match(prompt.space, prompt.tokens) : outlook.match;
   const TokenPos length = length_of(prompt.tokens);
   receipt.prompt_tokens = length;
   receipt.matched = match.matched;
@@ -43,8 +43,9 @@ void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
     nearest = &held;
   }
   const TokenPos limit = length - 1;
-  receipt.restorable = std::max(
-      outlook.plan.keep, deepest_in_memory(match, prompt.cuts, limit, options_.deterministic));
+  receipt.restorable =
+      std::max(outlook.plan.keep,
+               deepest_in_memory(outlook.match, prompt.cuts, limit, options_.deterministic));
   if (receipt.matched == 0 || receipt.matched == length) return;
   Difference difference;
   difference.position = receipt.matched;
@@ -52,7 +53,7 @@ void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
   if (nearest != nullptr) {
     difference.known = quote(nearest->tokens, receipt.matched);
   } else if (match.node) {
-    difference.known = memory_.tree().continuation(match.node, match.matched, kQuoted);
+    difference.known = seen().continuation(match.node, match.matched, kQuoted);
   }
   if (difference.known.empty()) return;  // the prompt goes on where the other ended
   name_message(prompt.spans, difference);
@@ -79,7 +80,7 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
     return missing;
   }
   // The deepest place on the way that once had what was needed.
-  const Match match = memory_.match(prompt.space, prompt.tokens);
+  const Match match = memory_.match(prompt.space, prompt.keys);
   for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
     if (stop->position <= receipt.restored) break;
     if (stop->position > known) continue;

@@ -144,7 +144,9 @@ Result<void> FakeEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) 
     return failure("prefill was told to fail");
   }
   State& now = state(slot);
-  for (const Token token : chunk) append(now, token, kHowPrefilled);
+  // As in a real batch: the bits of each row depend on all that is computed with it.
+  const std::uint64_t how = mix(kHowPrefilled, hash_bytes(std::as_bytes(chunk)));
+  for (const Token token : chunk) append(now, token, how);
   if (options_.chunk_sensitive) {
     if (has(PartKind::kSnapshot)) now.recurrent = mix(now.recurrent, kChunkEnd);
     if (has(PartKind::kExtent)) now.rows.back() = mix(now.rows.back(), kChunkEnd);

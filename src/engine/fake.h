@@ -5,8 +5,9 @@
 // The next token is a function of all parts, so a stale, torn, foreign or
 // misplaced state changes the output at once.
 //
-// With `chunk_sensitive` the hash also takes in where chunks end and whether a
-// token was decoded or prefilled, as the last bits of real states do.
+// With `chunk_sensitive` each row also depends on the whole chunk that it was
+// computed in, and on whether it was decoded or prefilled, as the last bits of
+// real states do.
 #pragma once
 
 #include <cstdint>

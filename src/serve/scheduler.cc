@@ -72,6 +72,7 @@ Result<void> Scheduler::submit(GenerateRequest request) {
   }
   auto job = std::make_unique<Job>(std::move(request), clock_.now());
   job->cuts = grid_.cuts(job->request.prompt);
+  job->keys = StateCache::keys_for(job->request.prompt, job->cuts, options_.deterministic);
   {
     const std::lock_guard lock(mutex_);
     if (stop_) return stopping_error();

@@ -18,7 +18,7 @@ struct Job {
 
   [[nodiscard]] TokenPos prompt_length() const { return length_of(request.prompt); }
   [[nodiscard]] Prompt prompt() const {
-    return {request.space, request.prompt, cuts, request.spans, request.reuse};
+    return {request.space, request.prompt, keys, cuts, request.spans, request.reuse};
   }
 
   GenerateRequest request;
@@ -28,6 +28,7 @@ struct Job {
   Clock::TimePoint first_token{};  // the prompt is read
   Timings timings;
   std::vector<TokenPos> cuts;        // the prompt's grid
+  Tokens keys;                       // what the prompt's states are filed under
   std::optional<Token> next_token;   // sampled, not yet computed
   std::vector<TokenReport> reports;  // tokens whose text is still held back
   Tokens answer;                     // sampled so far, without the one that ended it

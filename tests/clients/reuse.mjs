@@ -8,7 +8,11 @@
 // The oracle of a request is the longest common prefix of its prompt, in tokens,
 // with anything seen before: an earlier prompt followed by the tokens of its
 // answer. At most the prompt less one token, for something must be computed to
-// know what comes next.
+// know what comes next. Prompts that share no more than the opening of the template
+// share nothing.
+
+// <|im_start|>, a role, a new line, and a first letter.
+const opening_tokens = 4;
 
 function commonPrefix(a, b) {
   const limit = Math.min(a.length, b.length);
@@ -23,7 +27,7 @@ class Ledger {
 
   oracle(prompt, others = []) {
     const longest = [...this.#seen, ...others].reduce((most, one) => Math.max(most, commonPrefix(one, prompt)), 0);
-    return Math.min(longest, prompt.length - 1);
+    return longest <= opening_tokens ? 0 : Math.min(longest, prompt.length - 1);
   }
 
   add(tokens) {
@@ -48,7 +52,7 @@ async function* eventsOf(response) {
 // One record for each request, in the order in which they were sent:
 //   prompt_tokens, oracle, cached   in tokens; cached is what the server says
 //   first_ms                        from sending to the first token; NaN where it never came
-//   text                            all that was answered; null when the client gave up
+//   answer                          each token written with its logprob; null when the client gave up
 //   receipt                         Holdfast's, null elsewhere and when the client gave up
 export class CountingClient {
   #url;
@@ -92,7 +96,7 @@ export class CountingClient {
       throw new Error(`the prompt has ${tokens.length} tokens, the server counts ${progress.total}`);
     }
     this.records.push({ prompt_tokens: tokens.length, oracle: this.#ledger.oracle(tokens),
-      cached: progress.cache, first_ms: NaN, text: null, receipt: null });
+      cached: progress.cache, first_ms: NaN, answer: null, receipt: null });
     this.#ledger.add(tokens.slice(0, progress.processed));
   }
 
@@ -100,9 +104,12 @@ export class CountingClient {
     const hangUp = new AbortController();
     const body = { ...this.#settings, ...extra, messages, stream: true, return_progress: true };
     const response = await this.#post('/v1/chat/completions', body, hangUp.signal);
-    for await (const { prompt_progress: progress } of eventsOf(response)) {
+    const events = eventsOf(response);
+    for (;;) {
+      const { value, done } = await events.next();
+      const progress = value?.prompt_progress;
+      if (done || (progress && progress.processed === progress.total)) break;
       if (!progress || progress.processed < share * progress.total) continue;
-      if (progress.processed === progress.total) break;
       hangUp.abort();
       return progress;
     }
@@ -117,14 +124,12 @@ export class CountingClient {
   }
 
   #note({ json, took_ms }, tokens, oracle) {
-    const { message } = json.choices[0];
-    const calls = message.tool_calls?.map((call) => call.function);
     this.records.push({
       prompt_tokens: tokens.length,
       oracle,
       cached: json.usage.prompt_tokens_details.cached_tokens,
       first_ms: took_ms - json.timings.predicted_ms,
-      text: JSON.stringify([message.reasoning_content ?? '', message.content ?? '', calls ?? []]),
+      answer: json.choices[0].logprobs?.content.map(({ token, logprob }) => [token, logprob]) ?? [],
       receipt: json.cache_receipt ?? null,
     });
   }

@@ -10,9 +10,11 @@ const assistant = (content) => ({ role: 'assistant', content });
 const think = (on) => ({ chat_template_kwargs: { enable_thinking: on } });
 const system = (name, tokens, seed) => ({ role: 'system', content: `${name}. ${prose(tokens, seed)}` });
 
-// The pocket model reads a sentence of haystack() as 11.4 tokens.
-const prose = (tokens, seed) =>
-  haystack({ seed, sentences: Math.max(1, Math.round(tokens / 11.4) - 8) }).text;
+// About so many tokens of the pocket model's, 11.4 in a sentence.
+function prose(tokens, seed) {
+  const { text } = haystack({ seed, sentences: Math.ceil(tokens / 11.4) });
+  return text.split('\n').filter((line) => !line.includes('secret code')).join('\n');
+}
 
 // What the pocket model has an answer to.
 const cities = ['Lisbon', 'Oslo', 'Kyoto', 'Cairo', 'Boston', 'Prague', 'Nairobi', 'Dublin'];
@@ -127,21 +129,21 @@ async function giveUpAndRetry(client) {
 async function subagents(client) {
   const opening = system('Subagents', 5000, 111);
   for (let i = 0; i < 8; ++i) {
-    await client.chat([opening, user(`${prose(30, 112 + i)}\n${question(i)}`)], think(false));
+    await client.chat([opening, user(`${cities[i]} is your task. ${prose(30, 112 + i)}`)], think(false));
   }
 }
 
 async function sixConversations(client) {
   const talks = Array.from({ length: 6 }, (_, i) =>
-    new Conversation(client, [system(`Conversation ${i}`, 400, 121 + i)]));
+    new Conversation(client, [system(`${cities[i]}, one of six`, 1000, 121 + i)]));
   for (let turn = 0; turn < 3; ++turn) {
     for (const [i, talk] of talks.entries()) await talk.say(`${prose(60, 131 + 6 * turn + i)}\n${question(turn)}`);
   }
 }
 
 async function eightAtOnce(client) {
-  const opening = system('All at once', 3000, 151);
-  await client.chatsAtOnce(cities.map((_, i) => [opening, user(question(i))]), think(false));
+  const opening = system('All at once', 4000, 151);
+  await client.chatsAtOnce(cities.map((city) => [opening, user(`${city} has a secret code. What is it?`)]), think(false));
 }
 
 // --- tools -------------------------------------------------------------------

@@ -62,7 +62,8 @@ class CachedServer {
   Answer run(const Tokens& prompt, TokenPos stop_reading_at = 1 << 30) {
     const auto cuts = grid_.cuts(prompt);
     const std::vector<MessageSpan> spans;
-    const Prompt asked{kSpace, prompt, cuts, spans, true};
+    const Tokens filed_under = keys(prompt);
+    const Prompt asked{kSpace, prompt, filed_under, cuts, spans, true};
     receipt = {};
     cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
     Answer answer;
@@ -86,6 +87,9 @@ class CachedServer {
   }
 
   StateCache& cache() { return *cache_; }
+  [[nodiscard]] Tokens keys(const Tokens& prompt) const {
+    return StateCache::keys_for(prompt, grid_.cuts(prompt), true);
+  }
   Receipt receipt;         // of the last run
   int decoded = kDecoded;  // tokens of each answer
 

@@ -129,7 +129,7 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
   server.run(prompt);
   server.run(turn(40, 5));
   const MemoryTier& memory = server.cache().memory();
-  const Match match = memory.match(kSpace, prompt);
+  const Match match = memory.match(kSpace, server.keys(prompt));
   ASSERT_FALSE(match.stops.empty());
   std::vector<std::span<const std::byte>> places;
   for (const Stop& stop : match.stops) {
