@@ -23,6 +23,7 @@ import { interference } from './scenarios/interference.mjs';
 import { memory, memoryReadings } from './scenarios/memory.mjs';
 import { parity } from './scenarios/parity.mjs';
 import { prefill } from './scenarios/prefill.mjs';
+import { reuse, reuseOfThoughts, reuseSection } from './scenarios/reuse.mjs';
 import { withServers } from './servers.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -30,7 +31,7 @@ const folder = join(root, 'build/bench');
 const logs = join(folder, 'logs');
 const built = JSON.parse(process.argv[2]);
 const quick = Boolean(process.env.QUICK);
-const everything = ['parity', 'decode', 'prefill', 'interference', 'memory', 'connections', 'engines'];
+const everything = ['parity', 'decode', 'prefill', 'interference', 'memory', 'reuse', 'connections', 'engines'];
 const wanted = new Set(process.env.SCENARIOS?.split(',') ?? everything);
 const whole = !quick && everything.every((name) => wanted.has(name));
 
@@ -53,6 +54,8 @@ const holdfast = { name: 'holdfast', kind: 'holdfast', program: built.holdfast, 
 const llama = { name: 'llama-server', kind: 'llama-server', program: join(built.engine, 'bin/llama-server'), libraries };
 const llamaCachesOff = { ...llama, name: 'llama-server, caches off',
   extra: ['--cache-ram', '0', '--ctx-checkpoints', '0'] };
+const keepingThoughts = (contestant) => ({ ...contestant,
+  extra: ['--chat-template-file', join(root, 'tests/clients/keep_thoughts.jinja')] });
 const holdfastForCrowds = { ...holdfast, extra: ['--queue-max', '4096', '--connections-max', '4096'] };
 
 // --- one group of scenarios for each set of running servers ------------------
@@ -92,6 +95,20 @@ async function speedGroup(bench, servers) {
   if (wanted.has('memory')) sections.push(memory(atStart, memoryReadings(servers)));
 }
 
+async function reuseGroup() {
+  const parts = [];
+  for (const slots of [1, 4]) {
+    const results = await running([holdfast, llama], { slots }, (bench, servers) => {
+      requireSameEngine(servers);
+      return reuse(bench, servers, slots);
+    });
+    results.push(...await running([holdfast, llama].map(keepingThoughts), { slots }, (bench, servers) =>
+      reuseOfThoughts(bench, servers, slots)));
+    parts.push({ slots, results });
+  }
+  sections.push(reuseSection({ quick }, parts));
+}
+
 async function runAll() {
   if (wanted.has('parity')) {
     await running([holdfast, llamaCachesOff], { flash: 'off' }, async (bench, servers) => {
@@ -102,6 +119,7 @@ async function runAll() {
   if (['decode', 'prefill', 'interference', 'memory'].some((name) => wanted.has(name))) {
     await running([holdfast, llamaCachesOff, llama], {}, speedGroup);
   }
+  if (wanted.has('reuse')) await reuseGroup();
   if (wanted.has('connections')) {
     await running([holdfastForCrowds], { context: 4096 }, async (bench, [server]) => {
       sections.push(await connections(bench, server));

@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
 scripts/client_packages.sh
-ctest --test-dir "$folder" --output-on-failure --no-tests=error -j 1
+ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(nproc)"

@@ -18,7 +18,7 @@ constexpr std::size_t kReceiptsMax = 1000;
 // More than any machine has: --cache-ram -1.
 constexpr ByteCount kBudgetUnlimited = ByteCount{1} << 50U;
 // A turn of the scheduler takes as long as a chunk; this only ends a hang.
-constexpr std::chrono::seconds kClearPatience{30};
+constexpr std::chrono::seconds kClearPatience{10};
 
 const char* restored_from(StartSource source) {
   switch (source) {

@@ -24,6 +24,23 @@ GenerateRequest make_request(const CompletionOptions& options, Tokens prompt, Sp
   return request;
 }
 
+// Where the line that opens the answer ends: "<|im_start|>assistant\n". What the
+// template puts after it (an open or an empty thought) is often not there when the
+// answer comes back as history. None where the prompt has no such place.
+std::optional<TokenPos> header_end_of(const TextModel& text, const RenderedChat& chat,
+                                      TokenSpan prompt) {
+  const std::size_t line_end = chat.generation_prompt.find('\n');
+  if (line_end == std::string::npos) return std::nullopt;
+  std::size_t bytes_left = chat.generation_prompt.size() - line_end - 1;
+  TokenPos position = length_of(prompt);
+  while (bytes_left > 0 && position > 0) {
+    const std::size_t bytes = text.piece(prompt[static_cast<std::size_t>(--position)], true).size();
+    if (bytes > bytes_left) return std::nullopt;  // a token across the place
+    bytes_left -= bytes;
+  }
+  return position < length_of(prompt) ? std::optional(position) : std::nullopt;
+}
+
 // The n choices of one prompt differ in their random numbers only.
 SamplingParams params_for_choice(const SamplingParams& params, int choice) {
   SamplingParams own = params;
@@ -48,6 +65,7 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     choice.request.answer_place = model_request.answer_place;
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
+    choice.request.header_end = model_request.header_end;
     choice.request.prompt_field = model_request.prompt_field;
     choice.echo = echo;
     auto sampler =
@@ -89,6 +107,7 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   }
   first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
   first.spans = backend.text->message_spans(*chat, first.prompt);
+  first.header_end = header_end_of(*backend.text, *chat, first.prompt);
   first.prompt_field = "messages";
   if (auto added = add_choices(backend, request.options, first, "", prepared); !added) {
     return added.error();

@@ -1,10 +1,10 @@
 #include "cache/memory_tier.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "state/sealed_bytes.h"
 
 namespace holdfast {
 
@@ -30,34 +30,28 @@ ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
   ByteCount bytes = 0;
   for (const TokenRange& range : ranges) {
     bytes += static_cast<ByteCount>(range.length()) * row_bytes;
-    bytes += block_ranges(range).size() * kSealBytes;
   }
   return bytes;
 }
 
-bool intact(std::span<const std::byte> sealed) {
-  const auto unsealed = unseal(sealed);
-  return unsealed && hash_bytes(unsealed->bytes) == unsealed->checksum;
+template <typename Bytes>
+bool intact(const Bytes& held) {
+  return hash_bytes(held.bytes()) == held.checksum();
 }
 
-Result<RowsView> view_of(const BlockUse& use) {
-  const auto unsealed = unseal(use.block->bytes());
-  if (!unsealed) return Error{ErrorCode::kEngine, "A block of rows is too short.", ""};
+RowsView view_of(const BlockUse& use) {
   RowsView view;
   view.begin = use.range.begin;
   view.end = use.range.end;
   view.block_begin = use.block->range().begin;
   view.block_end = use.block->range().end;
-  view.checksum = unsealed->checksum;
-  view.bytes = unsealed->bytes;
+  view.checksum = use.block->checksum();
+  view.bytes = use.block->bytes();
   return view;
 }
 
-Result<SavedStateView> view_of(const Snapshot& snapshot) {
-  const auto unsealed = unseal(snapshot.bytes());
-  if (!unsealed) return Error{ErrorCode::kEngine, "A snapshot is too short.", ""};
-  return SavedStateView(SaveScope::kSnapshot, snapshot.position(), unsealed->checksum,
-                        unsealed->bytes);
+SavedStateView view_of(const Snapshot& snapshot) {
+  return {SaveScope::kSnapshot, snapshot.position(), snapshot.checksum(), snapshot.bytes()};
 }
 
 }  // namespace
@@ -65,7 +59,7 @@ Result<SavedStateView> view_of(const Snapshot& snapshot) {
 struct MemoryTier::Wanted {
   std::vector<TokenRange> rows;
   bool snapshot = false;
-  ByteCount bytes = 0;  // at most, once sealed
+  ByteCount bytes = 0;  // at most
   NodeId growing;
 };
 
@@ -100,7 +94,7 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
                      match.stops.back().has_snapshot;
   wanted.snapshot = tree_.needs().snapshot && request.snapshot && !there;
   wanted.bytes = bytes_of(wanted.rows, row_bytes_);
-  if (wanted.snapshot) wanted.bytes += snapshot_bytes(length) + kSealBytes;
+  if (wanted.snapshot) wanted.bytes += snapshot_bytes(length);
   return wanted;
 }
 
@@ -113,9 +107,11 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
   RoomRequest room_request;
   room_request.needed = needed;
   room_request.now = request.now;
-  room_request.worth = request.odds.weight / request.odds.tau_s *
-                       static_cast<double>(std::max(request.saves, TokenPos{1})) /
-                       static_cast<double>(wanted.bytes);
+  if (!request.essential) {
+    room_request.worth = request.odds.weight / request.odds.tau_s *
+                         static_cast<double>(std::max(request.saves, TokenPos{1})) /
+                         static_cast<double>(wanted.bytes);
+  }
   room_request.growing = {wanted.growing};
   for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
   return wanted.bytes <= room();
@@ -127,46 +123,66 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   Wanted wanted = missing_of(request);
   // Making room may take rows off this very path, which then are wanted too.
   for (int attempt = 0; wanted.bytes > room(); ++attempt) {
-    if (attempt == 3 || !make_room(request, wanted)) {
-      ++declined_;
-      return {};
-    }
+    if (attempt == 3 || !make_room(request, wanted)) return decline();
     wanted = missing_of(request);
   }
 
-  auto rows = copy_rows(request.slot, wanted.rows);
-  if (!rows) return {};
-  std::vector<SnapshotPtr> snapshots;
-  if (wanted.snapshot) {
-    auto snapshot = copy_snapshot(request.slot, length_of(request.tokens));
-    if (!snapshot) return {};
-    snapshots.push_back(std::move(*snapshot));
-  }
-  ByteCount bytes = 0;
-  for (const auto& block : *rows) bytes += block->size();
-  for (const auto& snapshot : snapshots) bytes += snapshot->size();
-  if (bytes > room()) {  // a snapshot larger than any before
-    ++declined_;
-    return {};
-  }
+  auto copied = copy(request, wanted);
+  if (!copied) return decline();
+  if (copied->bytes > room()) return decline();  // a snapshot larger than any before
   const std::vector<PlacedHints> marks = {{length_of(request.tokens), request.marks}};
   const Committed committed = tree_.commit({.space = request.space,
                                             .tokens = request.tokens,
-                                            .blocks = *rows,
-                                            .snapshots = snapshots,
+                                            .blocks = copied->rows,
+                                            .snapshots = copied->snapshots,
                                             .marks = marks,
                                             .now = request.now});
-  tree_.trim_ghost(options_.ghost_tokens_max);
-  snapshots_held_ += snapshots.size();
+  forget_beyond_limits();
+  snapshots_held_ += copied->snapshots.size();
   stored_bytes_ += committed.new_bytes;
   peak_ = std::max(peak_, tree_.bytes().resident);
   return {true, committed.new_bytes};
 }
 
+StoreOutcome MemoryTier::decline() {
+  ++declined_;
+  forget_beyond_limits();
+  return {};
+}
+
 void MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
   if (tokens.empty()) return;
   tree_.commit({.space = space, .tokens = tokens, .now = now});
+  forget_beyond_limits();
+}
+
+// A node costs far more than a token, and short prompts are mostly nodes.
+void MemoryTier::forget_beyond_limits() {
   tree_.trim_ghost(options_.ghost_tokens_max);
+  while (tree_.node_count() > options_.nodes_max && tree_.ghost_tokens() > 0) {
+    tree_.trim_ghost(tree_.ghost_tokens() / 2);
+  }
+}
+
+// Out of memory is out of room.
+std::optional<MemoryTier::Copied> MemoryTier::copy(const StoreRequest& request,
+                                                   const Wanted& wanted) {
+  try {
+    Copied copied;
+    auto rows = copy_rows(request.slot, wanted.rows);
+    if (!rows) return std::nullopt;
+    copied.rows = std::move(*rows);
+    if (wanted.snapshot) {
+      auto snapshot = copy_snapshot(request.slot, length_of(request.tokens));
+      if (!snapshot) return std::nullopt;
+      copied.snapshots.push_back(std::move(*snapshot));
+    }
+    for (const auto& block : copied.rows) copied.bytes += block->size();
+    for (const auto& snapshot : copied.snapshots) copied.bytes += snapshot->size();
+    return copied;
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
 }
 
 Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(
@@ -177,7 +193,7 @@ Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(
       auto rows = engine_.save_rows(slot, block.begin, block.end);
       if (!rows) return rows.error();
       blocks.push_back(
-          std::make_shared<const ExtentBlock>(block, seal(std::move(rows->bytes), rows->checksum)));
+          std::make_shared<const ExtentBlock>(block, std::move(rows->bytes), rows->checksum));
     }
   }
   return blocks;
@@ -188,41 +204,32 @@ Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position) {
   if (!saved) return saved.error();
   CHECK(saved->length == position);
   snapshot_bytes_seen_ = std::max(snapshot_bytes_seen_, ByteCount{saved->bytes.size()});
-  return SnapshotPtr(
-      std::make_shared<const Snapshot>(position, seal(std::move(saved->bytes), saved->checksum)));
+  return SnapshotPtr(std::make_shared<const Snapshot>(
+      position, std::move(saved->bytes), std::vector<ExtentBlockPtr>{}, saved->checksum));
 }
 
 // --- and back --------------------------------------------------------------------
 
 Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now) {
-  const TokenPos length = length_of(tokens);
-  ByteCount bytes = 0;
   std::vector<BlockUse> uses;
-  if (tree_.needs().blocks) uses = tree_.rows(node, length);
+  if (tree_.needs().blocks) uses = tree_.rows(node, length_of(tokens));
   const SnapshotPtr snapshot = tree_.needs().snapshot ? tree_.snapshot(node) : nullptr;
 
-  const auto attempt = [&]() -> Result<void> {
-    std::vector<RowsView> views;
-    for (const BlockUse& use : uses) {
-      auto view = view_of(use);
-      if (!view) return view.error();
-      bytes += static_cast<ByteCount>(use.range.length()) * row_bytes_;
-      views.push_back(*view);
-    }
-    RestorePoint point;
-    point.tokens = tokens;
-    point.rows = views;
-    if (snapshot != nullptr) {
-      auto view = view_of(*snapshot);
-      if (!view) return view.error();
-      bytes += view->bytes.size();
-      point.snapshot = *view;
-    }
-    return engine_.restore(slot, point);
-  };
-  if (auto restored = attempt(); !restored) {
+  ByteCount bytes = 0;
+  std::vector<RowsView> views;
+  for (const BlockUse& use : uses) {
+    views.push_back(view_of(use));
+    bytes += static_cast<ByteCount>(use.range.length()) * row_bytes_;
+  }
+  RestorePoint point;
+  point.tokens = tokens;
+  point.rows = views;
+  if (snapshot != nullptr) {
+    point.snapshot = view_of(*snapshot);
+    bytes += snapshot->size();
+  }
+  if (auto restored = engine_.restore(slot, point); !restored) {
     engine_.clear(slot);
-    quarantine(node, now);
     return restored.error();
   }
   tree_.record_hit(node, now);
@@ -232,56 +239,64 @@ Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens
 Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) {
   const SnapshotPtr snapshot = tree_.snapshot(node);
   CHECK(snapshot != nullptr);
-  const auto view = view_of(*snapshot);
-  const auto loaded = view ? engine_.load(slot, *view) : Result<void>(view.error());
-  if (!loaded) {
+  if (auto loaded = engine_.load(slot, view_of(*snapshot)); !loaded) {
     engine_.clear(slot);
-    quarantine(node, now);
     return loaded.error();
   }
   tree_.record_hit(node, now);
   return ByteCount{snapshot->size()};
 }
 
-// A state could not be brought back. What is damaged goes; if nothing is, the
-// snapshot (or the last rows) goes, so that the next plan is another one.
-void MemoryTier::quarantine(NodeId node, Tick now) {
+void MemoryTier::quarantine(SpaceKey space, TokenSpan tokens, Tick now) {
   ++quarantined_;
   const EvictionNote note{EvictReason::kCorrupt, now};
-  const std::uint64_t rows_before = evicted_rows_;
-  evict_damaged_rows(node, now);
-  if (!tree_.alive(node)) return;
-  const SnapshotPtr snapshot = tree_.snapshot(node);
-  const bool rows_were_damaged = evicted_rows_ != rows_before;
-  if (snapshot != nullptr && (!rows_were_damaged || !intact(snapshot->bytes()))) {
-    const ByteCount size = snapshot->size();
-    if (tree_.evict_snapshot(node, note)) count({Held::kSnapshot, node, 0, size, note.reason});
-  } else if (snapshot == nullptr && !rows_were_damaged) {
-    if (const auto freed = tree_.evict_rows(node, 0, note)) {
-      count({Held::kBlocks, node, 0, *freed, note.reason});
+  bool found = false;
+  if (const Match match = tree_.match(space, tokens); match.node) {
+    found = evict_damaged_rows(match.node, now);
+  }
+  const Match match = tree_.match(space, tokens);
+  const bool stands_at_end = !match.stops.empty() && match.stops.back().position == match.length;
+  const SnapshotPtr snapshot = stands_at_end ? tree_.snapshot(match.stops.back().node) : nullptr;
+  if (snapshot != nullptr && (!found || !intact(*snapshot))) {
+    evict_snapshot(match.stops.back().node, note);
+  } else if (snapshot == nullptr && !found && match.node) {
+    if (const auto freed = tree_.evict_rows(match.node, 0, note)) {
+      count({Held::kBlocks, match.node, match.matched, *freed, note.reason});
     }
+  }
+  forget_beyond_limits();
+}
+
+void MemoryTier::evict_snapshot(NodeId node, EvictionNote note) {
+  const TokenPos position = tree_.facts(node).range.end;
+  if (const auto freed = tree_.evict_snapshot(node, note)) {
+    count({Held::kSnapshot, node, position, *freed, note.reason});
   }
 }
 
-void MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
+// On the way to the node, from there upwards. Returns whether there were any.
+bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
   const EvictionNote note{EvictReason::kCorrupt, now};
+  bool found = false;
   for (NodeId at = node; at && tree_.alive(at);) {
     const NodeFacts facts = tree_.facts(at);
     TokenPos damaged = -1;
     for (const BlockUse& use : tree_.rows(at, facts.range.end)) {
       const bool on_edge = !intersection(use.range, facts.range).empty();
-      if (on_edge && !intact(use.block->bytes())) {
+      if (on_edge && !intact(*use.block)) {
         damaged = std::max(use.range.begin, facts.range.begin);
         break;
       }
     }
     if (damaged >= 0) {
+      found = true;
       if (const auto freed = tree_.evict_rows(at, damaged, note)) {
         count({Held::kBlocks, at, damaged, *freed, note.reason});
       }
     }
     at = facts.parent;
   }
+  return found;
 }
 
 ByteCount MemoryTier::clear(Tick now) {
@@ -294,7 +309,7 @@ ByteCount MemoryTier::clear(Tick now) {
   while (const NodeId at = tree_.oldest(Held::kBlocks)) {
     if (!tree_.evict_rows(at, 0, note)) break;
   }
-  tree_.trim_ghost(options_.ghost_tokens_max);
+  forget_beyond_limits();
   return before - tree_.bytes().resident;
 }
 

@@ -14,14 +14,14 @@
 // Invariants, verified by check():
 //   M1  resident bytes never exceed the budget, nor does `peak`
 //   M2  the tree's own invariants hold, and nothing is pinned between calls
-//   M3  no more than `ghost_tokens_max` tokens are only remembered, after a store
-//       or a remember
+//   M3  no more than `ghost_tokens_max` tokens are only remembered
 //
 // One owning thread, that of the engine.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +36,7 @@ namespace holdfast {
 struct MemoryOptions {
   ByteCount budget = 0;
   std::uint64_t ghost_tokens_max = 4'000'000;
+  std::size_t nodes_max = 500'000;  // what is only remembered makes way beyond this
   EvictionPolicy eviction;
 };
 
@@ -45,9 +46,10 @@ struct StoreRequest {
   SpaceKey space;
   TokenSpan tokens;
   Hints marks;
-  ReuseOdds odds;        // how likely it will be wanted
-  TokenPos saves = 0;    // tokens that would be read again without it
-  bool snapshot = true;  // false: rows only, where the model has other parts too
+  ReuseOdds odds;         // how likely it will be wanted
+  TokenPos saves = 0;     // tokens that would be read again without it
+  bool essential = true;  // false: takes the room only of what is worth less
+  bool snapshot = true;   // false: rows only, where the model has other parts too
   Tick now = 0;
 };
 
@@ -65,6 +67,10 @@ class MemoryTier {
   [[nodiscard]] ByteCount room() const { return options_.budget - tree_.bytes().resident; }
   [[nodiscard]] const TokenTree& tree() const { return tree_; }
   [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
+  // Whether the state of so many tokens could be held at all.
+  [[nodiscard]] bool could_hold(TokenPos tokens) const {
+    return static_cast<ByteCount>(tokens) * row_bytes_ + snapshot_bytes(tokens) <= options_.budget;
+  }
   // Bytes of one snapshot at a position, as far as is known before taking it.
   [[nodiscard]] ByteCount snapshot_bytes(TokenPos position) const;
   [[nodiscard]] ByteCount bytes_per_token() const { return row_bytes_; }
@@ -81,13 +87,19 @@ class MemoryTier {
   void remember(SpaceKey space, TokenSpan tokens, Tick now);
 
   // Brings `slot` to `tokens`, all of them below `node`. Returns the bytes moved.
-  // On an Error the slot is empty, and what was damaged is gone from here.
+  // On an Error the slot is empty; what could not be brought back is for quarantine().
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now);
   // Brings the slot's uncuttable parts to the node's snapshot; its rows stay.
   [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, NodeId node, Tick now);
+  // The state of these tokens could not be brought back. What of it is damaged
+  // goes; if nothing is, its last part goes, so that the next plan is another one.
+  // REQUIRES: nothing on the way is pinned.
+  void quarantine(SpaceKey space, TokenSpan tokens, Tick now);
 
-  // Keeps the path to a node from being dropped while it lives.
+  // Keeps the path to a node from being dropped while it lives. Afterwards, what
+  // could not be forgotten meanwhile is to be.
   [[nodiscard]] Pin pin(NodeId node) { return tree_.pin(node); }
+  void forget_beyond_limits();
 
   // Drops all bytes; tokens stay remembered. Returns the bytes freed.
   ByteCount clear(Tick now);
@@ -101,14 +113,21 @@ class MemoryTier {
 
  private:
   struct Wanted;  // what of a request is missing here
+  struct Copied {
+    std::vector<ExtentBlockPtr> rows;
+    std::vector<SnapshotPtr> snapshots;  // one at most
+    ByteCount bytes = 0;
+  };
 
   [[nodiscard]] Wanted missing_of(const StoreRequest& request) const;
   [[nodiscard]] bool make_room(const StoreRequest& request, const Wanted& wanted);
+  StoreOutcome decline();
+  [[nodiscard]] std::optional<Copied> copy(const StoreRequest& request, const Wanted& wanted);
   [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(
       SlotId slot, const std::vector<TokenRange>& ranges) const;
   [[nodiscard]] Result<SnapshotPtr> copy_snapshot(SlotId slot, TokenPos position);
-  void quarantine(NodeId node, Tick now);
-  void evict_damaged_rows(NodeId node, Tick now);
+  bool evict_damaged_rows(NodeId node, Tick now);
+  void evict_snapshot(NodeId node, EvictionNote note);
   void count(const Victim& victim);
 
   Engine& engine_;

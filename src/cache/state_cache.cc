@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "plan/cuts.h"
+#include "plan/run_cuts.h"
 #include "state/chunk_keys.h"
 
 namespace holdfast {
@@ -14,6 +15,16 @@ namespace {
 // A state that cannot be brought back is planned around; after so many of them
 // the prompt is read from its beginning.
 constexpr int kPlansMax = 16;
+
+// Every checkpoint costs a walk over the prompt. One that consists of hundreds of
+// messages of a few tokens is not kept after each of them.
+TokenPos least_spacing(const Prompt& prompt) {
+  constexpr std::size_t kManyCuts = 64;
+  constexpr std::size_t kTinyChunk = 8;
+  const bool tiny_chunks =
+      prompt.cuts.size() > kManyCuts && prompt.cuts.size() * kTinyChunk > prompt.tokens.size();
+  return tiny_chunks ? 32 : 0;
+}
 
 // Checkpoints of a model without extents keep this distance when memory is scarce.
 constexpr TokenPos kRecurrentSpacing = 1024;
@@ -71,7 +82,7 @@ Tick StateCache::now() const {
 // --- before --------------------------------------------------------------------
 
 Tokens StateCache::keys_for(TokenSpan tokens, std::span<const TokenPos> cuts, bool deterministic) {
-  return deterministic ? chunk_keys(tokens, cuts) : Tokens(tokens.begin(), tokens.end());
+  return deterministic ? chunk_keys(tokens, cuts) : Tokens();
 }
 
 StartCosts StateCache::costs() const {
@@ -146,14 +157,19 @@ std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt, const
     Live& other = live_[i];
     const TokenPos held = length_of(other.tokens);
     if (held >= length_of(other.prompt) || other.space != prompt.space) continue;
-    const TokenPos common = common_prefix(other.prompt, prompt.tokens);
-    // Up to where the prompts part they have the same grid.
-    const TokenPos reach = floor_of(prompt.cuts, std::min(common, limit));
-    if (reach <= held || reach <= outlook.plan.keep || (best && reach <= best->position)) continue;
+    const TokenPos common = std::min(common_prefix(other.prompt, prompt.tokens), limit);
+    TokenPos reach = floor_of(other.cuts, common);
+    if (!options_.deterministic && common - std::max(reach, held) >= kJunctionWorth) reach = common;
+    // One that is behind what this prompt has already would only hold it up.
+    const bool ahead = held >= outlook.plan.keep && reach > held;
+    if (!ahead || (best && reach <= best->position) || !memory_.could_hold(reach)) continue;
     best = Awaited{SlotId{static_cast<int>(i)}, other.run, reach};
   }
   if (!best) return std::nullopt;
-  auto& due = live(best->slot).due;
+  Live& other = live(best->slot);
+  const auto cut = std::ranges::lower_bound(other.cuts, best->position);
+  if (cut == other.cuts.end() || *cut != best->position) other.cuts.insert(cut, best->position);
+  auto& due = other.due;
   const auto place = std::ranges::lower_bound(due, best->position, {}, &Checkpoint::position);
   if (place == due.end() || place->position != best->position) {
     due.insert(place, {best->position, CheckpointKind::kJunction});
@@ -190,7 +206,7 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   receipt.missing = missing(prompt, receipt, planned_around);
   receipt.saved_ms = ms_per_token_ * receipt.restored;
 
-  take_over(live(slot), prompt, receipt.restored);
+  take_over(live(slot), prompt, next.plan);
   place(live(slot), prompt, receipt);
   if (companion_ != nullptr) {
     const TokenSpan restored = live(slot).tokens;
@@ -209,14 +225,22 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
 StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& outlook,
                                            Receipt& receipt) {
   const SlotId slot{outlook.plan.slot};
-  // What is kept of the slot's last conversation must not push out what is needed.
+  // What is kept of the slot's last conversation must not push out what is needed,
+  // and the plan's nodes must stay what they are until all is done.
   Pin needed = memory_.pin(outlook.match.node);
   for (const StartAction& action : outlook.plan.actions) {
-    if (!std::holds_alternative<StoreLive>(action)) needed.release();
     const Obstacle obstacle =
         std::visit([&](const auto& one) { return act(one, slot, prompt, receipt); }, action);
-    if (obstacle != Obstacle::kNone) return obstacle;
+    if (obstacle == Obstacle::kNone) continue;
+    needed.release();
+    const auto kept = static_cast<std::size_t>(outlook.plan.keep);
+    if (obstacle == Obstacle::kNotRestored) {
+      memory_.quarantine(prompt.space, prompt.keys.first(kept), now());
+    }
+    return obstacle;
   }
+  needed.release();
+  memory_.forget_beyond_limits();
   return Obstacle::kNone;
 }
 
@@ -228,8 +252,8 @@ StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
-  request.tokens = TokenSpan(held.keys).first(static_cast<std::size_t>(length));
-  if (length > held.exact) request.marks = request.marks | Hint::kDecoded;
+  request.tokens = keys_of(held).first(static_cast<std::size_t>(length));
+  if (length > held.exact) request.marks = request.marks | Hint::kOffGrid;
   if (held.tool_call) request.marks = request.marks | Hint::kToolCall;
   request.odds = held.tool_call ? memory_.policy().tip_after_tool_call : memory_.policy().tip;
   request.saves = length - held.kept;
@@ -290,54 +314,73 @@ void StateCache::note_restored(Receipt& receipt, ByteCount bytes, double ms) {
 
 void StateCache::shorten(Live& held, TokenPos length) {
   held.tokens.resize(std::min(held.tokens.size(), static_cast<std::size_t>(length)));
-  held.keys.resize(held.tokens.size());
+  held.keys.resize(std::min(held.keys.size(), held.tokens.size()));
   held.exact = std::min(held.exact, length);
   held.kept = std::min(held.kept, length);
 }
 
-// The slot holds the first `restored` tokens of the prompt now.
-void StateCache::take_over(Live& held, const Prompt& prompt, TokenPos restored) {
-  const bool was_live = length_of(held.tokens) == restored && held.space == prompt.space &&
-                        common_prefix(held.tokens, prompt.tokens) == restored;
-  if (!was_live) {
+// The slot holds the first tokens of the prompt now, as many as the plan keeps.
+void StateCache::take_over(Live& held, const Prompt& prompt, const StartPlan& plan) {
+  const TokenPos restored = plan.keep;
+  const bool rows_stayed =
+      plan.source == StartSource::kLive || plan.source == StartSource::kSnapshotInPlace;
+  if (!rows_stayed) {
     held.tokens.assign(prompt.tokens.begin(), prompt.tokens.begin() + restored);
     held.exact = floor_of(prompt.cuts, restored);
     held.kept = restored;
   }
-  held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
+  if (options_.deterministic) {
+    held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
+  }
   held.space = prompt.space;
   held.run = ++runs_;
   held.tool_call = false;
   held.prompt = prompt.tokens;
   held.prompt_keys = prompt.keys;
+  held.grid = prompt.cuts;
   held.last_checkpoint = restored;
 }
 
 // --- checkpoints -------------------------------------------------------------------
 
-// While there is room, every cut; else so few that they leave room for others.
+// While there is room, nearly every cut; else so few that they leave room for others.
 TokenPos StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
-  if (options_.checkpoint_every > 0) return options_.checkpoint_every;
+  const TokenPos least = least_spacing(prompt);
+  if (options_.checkpoint_every > 0) return std::max(options_.checkpoint_every, least);
   const ByteCount snapshot = memory_.snapshot_bytes(length_of(prompt.tokens));
-  if (snapshot == 0) return 0;
+  if (snapshot == 0) return least;
   const auto fresh = static_cast<ByteCount>(length_of(prompt.tokens) - from);
   const auto cuts =
       static_cast<ByteCount>(prompt.cuts.end() - std::ranges::upper_bound(prompt.cuts, from));
-  if (cuts * snapshot + fresh * memory_.bytes_per_token() <= memory_.room()) return 0;
+  if (cuts * snapshot + fresh * memory_.bytes_per_token() <= memory_.room()) return least;
   const ByteCount share = std::max<ByteCount>(memory_.budget() / 4, 1);
   const auto affordable = static_cast<TokenPos>(
       std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
-  return std::max(scarce_spacing(engine_.shape(), kRecurrentSpacing), affordable);
+  return std::max({scarce_spacing(engine_.shape(), kRecurrentSpacing), affordable, least});
 }
 
 void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt) {
+  const bool keeps_states = memory_.enabled() && options_.checkpoints;
+  RunCutsInput run;
+  run.grid = prompt.cuts;
+  run.prompt_length = length_of(prompt.tokens);
+  run.begin = receipt.restored;
+  run.chunk_max = engine_.chunk_tokens_max();
+  if (!options_.deterministic && keeps_states) {
+    run.header_end = prompt.header_end;
+    if (receipt.difference) run.junction = receipt.difference->position;
+  }
+  held.cuts = run_cuts(run);
   held.due.clear();
-  if (!memory_.enabled() || !options_.checkpoints) return;
+  if (!keeps_states) return;
   PlacementInput input;
-  input.cuts = prompt.cuts;
+  input.cuts = held.cuts;
   input.spans = prompt.spans;
   input.from = receipt.restored;
   if (receipt.difference) input.junction = receipt.difference->position;
+  if (run.header_end && std::ranges::binary_search(held.cuts, *run.header_end)) {
+    input.prompt_end = run.header_end;
+  }
   input.spacing_min = spacing_for(prompt, receipt.restored);
   held.due = place_checkpoints(input);
 }
@@ -347,10 +390,13 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
-  request.tokens = held.keys;
+  request.tokens = keys_of(held);
   request.marks = marks_of(checkpoint.kind);
+  const bool on_grid = std::ranges::binary_search(held.grid, checkpoint.position);
+  if (!on_grid) request.marks = request.marks | Hint::kOffGrid;
   request.odds = odds_of(checkpoint.kind, memory_.policy());
   request.saves = checkpoint.position - held.last_checkpoint;
+  request.essential = always_kept(checkpoint.kind);
   request.now = now();
   const auto before = clock_.now();
   const StoreOutcome outcome = memory_.store(request);
@@ -369,14 +415,24 @@ Result<void> StateCache::before_chunk(SlotId slot) {
   return options_.deterministic ? engine_.normalize(slot) : Result<void>();
 }
 
-void StateCache::prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& receipt) {
+TokenPos StateCache::chunk_end(SlotId slot) const {
+  const Live& held = live(slot);
+  const auto cut = std::ranges::upper_bound(held.cuts, length_of(held.tokens));
+  return cut == held.cuts.end() ? length_of(held.prompt) : *cut;
+}
+
+void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
   Live& held = live(slot);
   const TokenPos before = length_of(held.tokens);
   held.tokens.insert(held.tokens.end(), chunk.begin(), chunk.end());
-  const auto keys = held.prompt_keys.subspan(static_cast<std::size_t>(before), chunk.size());
-  held.keys.insert(held.keys.end(), keys.begin(), keys.end());
+  if (options_.deterministic) {
+    const auto keys = held.prompt_keys.subspan(static_cast<std::size_t>(before), chunk.size());
+    held.keys.insert(held.keys.end(), keys.begin(), keys.end());
+  }
   const TokenPos after = length_of(held.tokens);
-  if (on_grid && held.exact == before) held.exact = after;
+  const bool whole_chunk =
+      std::ranges::binary_search(held.grid, after) && floor_of(held.grid, after - 1) == before;
+  if (whole_chunk && held.exact == before) held.exact = after;
   receipt.recomputed += length_of(chunk);
   while (!held.due.empty() && held.due.front().position <= after) {
     const Checkpoint checkpoint = held.due.front();
@@ -388,12 +444,12 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& 
 
 void StateCache::decoded(SlotId slot, Token token) {
   live(slot).tokens.push_back(token);
-  live(slot).keys.push_back(token);
+  if (options_.deterministic) live(slot).keys.push_back(token);
 }
 
 void StateCache::end(SlotId slot) {
   Live& held = live(slot);
-  memory_.remember(held.space, held.keys, now());
+  memory_.remember(held.space, keys_of(held), now());
   if (seen_ && !held.tokens.empty()) {
     seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
     seen_->trim_ghost(options_.memory.ghost_tokens_max);
@@ -401,6 +457,8 @@ void StateCache::end(SlotId slot) {
   shorten(held, engine_.length(slot));
   held.prompt = {};
   held.prompt_keys = {};
+  held.grid = {};
+  held.cuts.clear();
   held.due.clear();
 }
 
@@ -420,13 +478,19 @@ void StateCache::note_prefill_speed(TokenPos tokens, double ms) {
 CacheStatus StateCache::status() const {
   CacheStatus status = totals_;
   memory_.report(status);
+  if (seen_) status.ghost_tokens += seen_->ghost_tokens();
   return status;
 }
 
 ByteCount StateCache::clear() {
-  const ByteCount freed = memory_.clear(now());
-  for (Live& held : live_) held.kept = 0;
-  return freed;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    live_[i].kept = 0;
+    const bool idle = live_[i].prompt.empty();
+    if (!idle) continue;
+    engine_.clear(SlotId{static_cast<int>(i)});
+    shorten(live_[i], 0);
+  }
+  return memory_.clear(now());
 }
 
 std::vector<std::string> StateCache::check() const {
@@ -440,7 +504,7 @@ std::vector<std::string> StateCache::check() const {
       violations.push_back("C1: " + name + " lists " + std::to_string(length) +
                            " tokens, the engine holds " + std::to_string(engine_length));
     }
-    if (held.keys.size() != held.tokens.size()) violations.push_back("C1: keys of " + name);
+    if (keys_of(held).size() != held.tokens.size()) violations.push_back("C1: keys of " + name);
     if (held.exact < 0 || held.exact > length) violations.push_back("C2: " + name);
     TokenPos last = length;
     for (const Checkpoint& checkpoint : held.due) {

@@ -8,9 +8,10 @@
 //   decoded        likewise, by sampled tokens
 //   end            the request is over; its tokens stay known
 //
-// A live state is copied into memory at its checkpoints, and as a whole when
-// another prompt takes its slot. So nothing that was computed is lost but by the
-// budget (H3), and a conversation that stays on its slot moves no bytes.
+// A live state is copied into memory at its checkpoints, each row once, and the
+// rest of it (the answer) when another prompt takes its slot. So nothing that was
+// computed is lost but by the budget (H3), and a conversation that stays on its
+// slot brings nothing back.
 //
 // Deterministic: only prefill state on the grid is kept or continued, because
 // decoded state differs from it in its last bits; and states are filed under
@@ -57,10 +58,13 @@ struct CacheOptions {
 struct Prompt {
   SpaceKey space;
   TokenSpan tokens;
-  TokenSpan keys;                  // what its states are filed under: keys_for()
+  TokenSpan keys;                  // what its states are filed under, one for each token
   std::span<const TokenPos> cuts;  // its grid
   std::span<const MessageSpan> spans;
   bool reuse = true;
+  // Where the header that opens the answer ends and what history will not repeat
+  // begins; none: not known.
+  std::optional<TokenPos> header_end;
 };
 
 // How a prompt could begin now. Valid until the cache changes.
@@ -82,7 +86,7 @@ class StateCache {
              Companion* companion = nullptr);
 
   // -- before ------------------------------------------------------------------
-  // The keys of a prompt; none where tokens are their own keys.
+  // What a prompt's states are filed under; empty: its tokens themselves.
   [[nodiscard]] static Tokens keys_for(TokenSpan tokens, std::span<const TokenPos> cuts,
                                        bool deterministic);
   // REQUIRES: there is a slot, all are idle.
@@ -98,11 +102,13 @@ class StateCache {
   // be brought back after all, the next best plan for the same slot is taken.
   // Afterwards the slot holds `receipt.restored` tokens of the prompt.
   void begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  // Where the chunk that begins at the slot's end has to end.
+  [[nodiscard]] TokenPos chunk_end(SlotId slot) const;
   // To be called before each chunk. Deterministic: wherever a restore may begin,
   // an uninterrupted run looks like a restored one. On an Error the slot is empty.
   [[nodiscard]] Result<void> before_chunk(SlotId slot);
-  // The engine has appended these tokens. `on_grid`: they end at a cut.
-  void prefilled(SlotId slot, TokenSpan chunk, bool on_grid, Receipt& receipt);
+  // The engine has appended these tokens, up to chunk_end().
+  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt);
   void decoded(SlotId slot, Token token);
   // The request is over, or failed: the engine may have emptied the slot.
   void end(SlotId slot);
@@ -126,7 +132,7 @@ class StateCache {
   struct Live {
     SpaceKey space;
     Tokens tokens;
-    Tokens keys;  // of the tokens
+    Tokens keys;  // deterministic: one for each token
     // Tokens [0, exact) were computed as prefill up to a cut of the grid: the same
     // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
     TokenPos exact = 0;
@@ -136,7 +142,9 @@ class StateCache {
     // While a request is at work:
     TokenSpan prompt;
     TokenSpan prompt_keys;
-    std::vector<Checkpoint> due;  // still to be taken, ascending
+    std::span<const TokenPos> grid;  // the prompt's
+    std::vector<TokenPos> cuts;      // where it is cut this time, ascending
+    std::vector<Checkpoint> due;     // still to be taken, ascending
     TokenPos last_checkpoint = 0;
   };
 
@@ -162,7 +170,10 @@ class StateCache {
   [[nodiscard]] Obstacle act(const ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
   void shorten(Live& live, TokenPos length);
-  void take_over(Live& live, const Prompt& prompt, TokenPos restored);
+  void take_over(Live& live, const Prompt& prompt, const StartPlan& plan);
+  [[nodiscard]] TokenSpan keys_of(const Live& live) const {
+    return options_.deterministic ? live.keys : live.tokens;
+  }
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos fresh) const;

@@ -131,6 +131,8 @@ TokenPos grid_step(const ServeOptions& options, bool on_gpu) {
 Fingerprint fingerprint_of(const ServeOptions& options, const std::string& digest,
                            const SchedulerOptions& scheduling, TokenPos context) {
   const auto number = [](auto value) { return std::to_string(value); };
+  std::string split;
+  for (const float share : options.tensor_split) split += number(share) + ",";
   Fingerprint facts;
   facts.add("model", digest)
       .add("engine", llama_library_info())
@@ -143,7 +145,8 @@ Fingerprint fingerprint_of(const ServeOptions& options, const std::string& diges
       .add("yarn", number(options.yarn_orig_ctx) + "/" + number(options.yarn_ext_factor) + "/" +
                        number(options.yarn_attn_factor) + "/" + number(options.yarn_beta_fast) +
                        "/" + number(options.yarn_beta_slow))
-      .add("device", options.device + "/" + number(options.gpu_layers) + "/" + options.split_mode)
+      .add("device", options.device + "/" + number(options.gpu_layers) + "/" + options.split_mode +
+                         "/" + number(options.main_gpu) + "/" + split)
       .add("ubatch", number(options.ubatch_size))
       .add("grid", number(scheduling.grid_step));
   // Decoded state is kept in throughput mode only; the order of sums follows the threads.

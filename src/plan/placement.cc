@@ -23,7 +23,7 @@ bool always_kept(CheckpointKind kind) { return kind >= CheckpointKind::kTip; }
 namespace {
 
 bool ends_message(std::span<const MessageSpan> spans, TokenPos position) {
-  return std::ranges::any_of(spans, [&](const MessageSpan& s) { return s.end == position; });
+  return std::ranges::binary_search(spans, position, {}, &MessageSpan::end);
 }
 
 TokenPos system_end(std::span<const MessageSpan> spans) {
@@ -32,6 +32,7 @@ TokenPos system_end(std::span<const MessageSpan> spans) {
 
 // The last cut that closes a message: what follows is the generation header.
 TokenPos prompt_end(const PlacementInput& input) {
+  if (input.prompt_end) return *input.prompt_end;
   for (auto it = input.cuts.rbegin(); it != input.cuts.rend(); ++it) {
     if (ends_message(input.spans, *it)) return *it;
   }

@@ -48,9 +48,10 @@ struct Checkpoint {
 struct PlacementInput {
   std::span<const TokenPos> cuts;  // the prompt's grid, ascending
   std::span<const MessageSpan> spans;
-  TokenPos from = 0;                 // what lies before is not computed anew
-  std::optional<TokenPos> junction;  // rounded down to the grid
-  TokenPos spacing_min = 0;          // 0: take every cut
+  TokenPos from = 0;                   // what lies before is not computed anew
+  std::optional<TokenPos> junction;    // rounded down to the cuts
+  std::optional<TokenPos> prompt_end;  // a cut; none: the last one that closes a message
+  TokenPos spacing_min = 0;            // 0: take every cut
 };
 
 [[nodiscard]] std::vector<Checkpoint> place_checkpoints(const PlacementInput& input);

@@ -52,7 +52,7 @@ NodeId node_holding(const Match& match, TokenPos position) {
 
 // B2 for a state of memory.
 bool may_keep(const Stop& stop, Cuts cuts, bool deterministic) {
-  return on_grid(cuts, stop.position) || (!deterministic && stop.marks.has(Hint::kDecoded));
+  return on_grid(cuts, stop.position) || (!deterministic && stop.marks.has(Hint::kOffGrid));
 }
 
 bool can_cut(const LiveState& slot, TokenPos position) {
@@ -202,7 +202,7 @@ namespace {
 bool is_decoded(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
   if (plan.source == StartSource::kLive) return plan.keep > slot.exact;
   const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
-  return stop && stop->marks.has(Hint::kDecoded);
+  return stop && stop->marks.has(Hint::kOffGrid);
 }
 
 bool is_there(const StartInput& input, const LiveState& slot, const StartPlan& plan) {

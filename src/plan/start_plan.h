@@ -13,8 +13,8 @@
 //
 // The last prompt token is always read, because its logits are needed.
 // Prefill state is kept up to a cut of the grid only, so that what follows is
-// chunked as in a cold run. State that ends off the grid (decoded tokens) is kept
-// where it ends, and only when `deterministic` is off.
+// chunked as in a cold run. State that ends off the grid (decoded tokens, a cut at a
+// difference) is kept where it ends, and only when `deterministic` is off.
 //
 // Invariants, verified by check_start_plan():
 //   B1  0 <= keep < prompt_length, and keep is 0 iff the source is kNothing

@@ -175,7 +175,7 @@ TEST_F(Start, AStateOfAttentionIsRestoredAtACutInsideAnEdge) {
 }
 
 TEST_F(Start, ADecodedStateIsRestoredWhereItEnds) {
-  const Match match = attention_match(950, {place(1, 300), place(2, 930, Hint::kDecoded)});
+  const Match match = attention_match(950, {place(1, 300), place(2, 930, Hint::kOffGrid)});
   input_.match = &match;
   slots_ = {{.slot = 0}};
   expect(0, kMemory, 930, {RestoreState{{2, 1}, 930}, read_from(930)});
@@ -240,7 +240,7 @@ TEST_F(Start, APromptOfOneTokenKeepsNothing) {
 TEST_F(Start, TheDeepestPlaceInMemoryDoesNotDependOnCosts) {
   const std::vector<TokenPos> cuts = {100, 200, 300};
   const Match hybrid =
-      hybrid_match(260, {checkpoint(1, 100), place(2, 200), checkpoint(3, 250, Hint::kDecoded)});
+      hybrid_match(260, {checkpoint(1, 100), place(2, 200), checkpoint(3, 250, Hint::kOffGrid)});
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 999, false), 250);
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 999, true), 200);
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 199, false), 100);
@@ -412,7 +412,7 @@ class RandomStart {
     for (TokenPos p = 1; p <= length_of(tokens); ++p) {
       if (!one_in(missing)) blocks.push_back(make_block(p - 1, p));
       if (tree_.needs().snapshot && one_in(3)) snapshots.push_back(make_snapshot(p));
-      if (one_in(6)) marks.push_back({p, one_in(2) ? Hint::kDecoded : Hint::kMessageEnd});
+      if (one_in(6)) marks.push_back({p, one_in(2) ? Hint::kOffGrid : Hint::kMessageEnd});
     }
     (void)tree_.commit({kSpace, tokens, blocks, snapshots, marks, ++now_});
   }
@@ -447,7 +447,7 @@ class RandomStart {
     const bool exact = input_.deterministic;
     const bool decoded =
         source == kLive ? keep > slot.exact
-                        : has_stop(keep, [](const Stop& s) { return s.marks.has(Hint::kDecoded); });
+                        : has_stop(keep, [](const Stop& s) { return s.marks.has(Hint::kOffGrid); });
     if (!is_cut(keep) && (exact || !decoded)) return false;
     const bool has_rows = keep <= slot.common && (!exact || keep <= slot.exact);
     if (source == kLive) return has_rows && slot.can_cut(keep);

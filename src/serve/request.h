@@ -95,7 +95,8 @@ struct GenerateRequest {
   Tokens prompt;
   std::string prompt_field = "prompt";  // where the prompt came from, for errors
   std::vector<MessageSpan> spans;
-  TokenPos history_tokens = 0;              // of the prompt, kept as they were once sampled
+  std::optional<TokenPos> header_end;  // of the answer's header, where history goes on otherwise
+  TokenPos history_tokens = 0;         // of the prompt, kept as they were once sampled
   std::optional<AnswerPlace> answer_place;  // chats: where its answer will be remembered
   std::unique_ptr<Sampler> sampler;
   TokenPos max_tokens = -1;  // -1: as many as the context holds

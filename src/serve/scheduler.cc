@@ -114,6 +114,7 @@ std::future<ByteCount> Scheduler::clear_cache() {
   std::future<ByteCount> freed;
   {
     const std::lock_guard lock(mutex_);
+    if (stop_) return std::promise<ByteCount>().get_future();  // broken: nobody will come to it
     freed = clears_.emplace_back().get_future();
   }
   news_.notify_one();
@@ -346,8 +347,7 @@ bool Scheduler::prefill_one_chunk() {
   ++chunks_;
   Job& job = *slot->job;
   const TokenPos begin = cache_.length(slot->id);
-  const auto cut = std::ranges::upper_bound(job.cuts, begin);
-  const TokenPos end = cut == job.cuts.end() ? job.prompt_length() : *cut;
+  const TokenPos end = cache_.chunk_end(slot->id);
   const bool last = end == job.prompt_length();
   const bool wants_logits = last && job.request.max_tokens != 0;
 
@@ -358,13 +358,15 @@ bool Scheduler::prefill_one_chunk() {
     fail(*slot, ready.error());
     return true;
   }
+  const auto before = clock_.now();
   if (auto run =
           engine_.prefill(slot->id, chunk, wants_logits ? LogitsOf::kLastToken : LogitsOf::kNone);
       !run) {
     fail(*slot, run.error());
     return true;
   }
-  cache_.prefilled(slot->id, chunk, cut != job.cuts.end(), job.receipt);
+  job.read_ms += ms_between(before, clock_.now());
+  cache_.prefilled(slot->id, chunk, job.receipt);
   job.timings.prompt_tokens += length_of(chunk);
   job.timings.prompt_ms = ms_between(job.started, clock_.now());
 
@@ -380,8 +382,7 @@ void Scheduler::finish_prefill(Slot& slot) {
   Job& job = *slot.job;
   job.first_token = clock_.now();
   job.receipt.prompt_ms = ms_between(job.started, job.first_token);
-  cache_.note_prefill_speed(job.timings.prompt_tokens,
-                            job.receipt.prompt_ms - job.receipt.restore_ms);
+  cache_.note_prefill_speed(job.timings.prompt_tokens, job.read_ms);
   if (job.request.max_tokens == 0) {
     finish(slot, FinishReason::kMaxTokens, "");
     return;

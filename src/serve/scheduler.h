@@ -120,8 +120,9 @@ class Scheduler {
   [[nodiscard]] SchedulerStatus status() const;
   [[nodiscard]] CacheStatus cache_status() const;
   [[nodiscard]] const ReceiptLog& receipts() const { return receipts_; }
-  // Drops everything the cache holds; what a running request needs stays in its
-  // slot. The answer is how many bytes that freed, at the loop's next turn.
+  // Drops every state in memory and in idle slots; what a running request needs
+  // stays in its slot. The answer is how many bytes of memory that freed, at the
+  // loop's next turn; none comes (a broken promise) once the server stops.
   [[nodiscard]] std::future<ByteCount> clear_cache();
   // The answer to this request called a tool: its client will soon be back.
   void note_tool_call(const std::string& request_id);

@@ -18,7 +18,9 @@ struct Job {
 
   [[nodiscard]] TokenPos prompt_length() const { return length_of(request.prompt); }
   [[nodiscard]] Prompt prompt() const {
-    return {request.space, request.prompt, keys, cuts, request.spans, request.reuse};
+    const TokenSpan filed_under = keys.empty() ? TokenSpan(request.prompt) : TokenSpan(keys);
+    return {request.space, request.prompt, filed_under,       cuts,
+            request.spans, request.reuse,  request.header_end};
   }
 
   GenerateRequest request;
@@ -28,7 +30,8 @@ struct Job {
   Clock::TimePoint first_token{};  // the prompt is read
   Timings timings;
   std::vector<TokenPos> cuts;        // the prompt's grid
-  Tokens keys;                       // what the prompt's states are filed under
+  Tokens keys;                       // StateCache::keys_for
+  double read_ms = 0.0;              // spent in the engine on this prompt
   std::optional<Token> next_token;   // sampled, not yet computed
   std::vector<TokenReport> reports;  // tokens whose text is still held back
   Tokens answer;                     // sampled so far, without the one that ended it

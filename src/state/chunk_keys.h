@@ -9,10 +9,11 @@
 // their rows are not. So the first key of each chunk also stands for the rest of
 // it, and what is filed under keys never mixes the rows of two chunks.
 //
-// Equal keys mean equal tokens: the first key is the token plus a hash of the
-// others, which are keys themselves. (Two chunks whose hashes collide are filed
-// together up to where they differ: once in four thousand million, and then with
-// differences in last bits only.)
+// Sequences that are cut at the same places have equal keys only if they have
+// equal tokens: the first key is the token plus a hash of the others, which are
+// their own keys. Where they are cut differently, or where two hashes agree by
+// accident, 32 bits keep them apart at the start of the chunk, and the tokens
+// that follow it do.
 //
 // Tokens beyond the last cut are keys as they are.
 #pragma once

@@ -48,10 +48,13 @@ struct TokenRange {
 
 class ExtentBlock {
  public:
+  // `checksum` is the maker's; whoever uses the bytes compares.
   // REQUIRES: `range` is not empty and lies between two neighbouring multiples
   // of kBlockTokens; `bytes` holds exactly its rows.
-  ExtentBlock(TokenRange range, std::vector<std::byte> bytes, PartIndex part = kPrimaryPart)
-      : range_(range), part_(part), bytes_(std::move(bytes)) {
+  ExtentBlock(TokenRange range, std::vector<std::byte> bytes, std::uint64_t checksum = 0,
+              PartIndex part = kPrimaryPart)
+      : range_(range), part_(part), checksum_(checksum), bytes_(std::move(bytes)) {
+    bytes_.shrink_to_fit();  // what is counted is what is held
     CHECK(0 <= range.begin && range.begin < range.end);
     CHECK(range.begin / kBlockTokens == (range.end - 1) / kBlockTokens);
     CHECK(!bytes_.empty());
@@ -59,12 +62,14 @@ class ExtentBlock {
 
   [[nodiscard]] TokenRange range() const { return range_; }
   [[nodiscard]] PartIndex part() const { return part_; }
+  [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] ByteCount size() const { return bytes_.size(); }
 
  private:
   TokenRange range_;
   PartIndex part_;
+  std::uint64_t checksum_;
   std::vector<std::byte> bytes_;
 };
 

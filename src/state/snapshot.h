@@ -22,11 +22,17 @@ namespace holdfast {
 
 class Snapshot {
  public:
+  // `checksum` is the maker's; whoever uses the bytes compares.
   // REQUIRES: position > 0 (the empty state needs no snapshot); there are bytes
   // or window rows; the window lies below the position.
   Snapshot(TokenPos position, std::vector<std::byte> bytes, std::vector<ExtentBlockPtr> window = {},
-           PartIndex part = kPrimaryPart)
-      : position_(position), part_(part), bytes_(std::move(bytes)), window_(std::move(window)) {
+           std::uint64_t checksum = 0, PartIndex part = kPrimaryPart)
+      : position_(position),
+        part_(part),
+        checksum_(checksum),
+        bytes_(std::move(bytes)),
+        window_(std::move(window)) {
+    bytes_.shrink_to_fit();  // what is counted is what is held
     CHECK(position > 0);
     CHECK(!bytes_.empty() || !window_.empty());
     for (const ExtentBlockPtr& rows : window_) CHECK(rows && rows->range().begin < position);
@@ -34,6 +40,7 @@ class Snapshot {
 
   [[nodiscard]] TokenPos position() const { return position_; }
   [[nodiscard]] PartIndex part() const { return part_; }
+  [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::span<const ExtentBlockPtr> window() const { return window_; }
   // Its own bytes, without the window rows that others may share.
@@ -42,6 +49,7 @@ class Snapshot {
  private:
   TokenPos position_;
   PartIndex part_;
+  std::uint64_t checksum_;
   std::vector<std::byte> bytes_;
   std::vector<ExtentBlockPtr> window_;
 };

@@ -54,7 +54,7 @@ enum class Hint : std::uint16_t {
   kPromptEnd = 1 << 4,  // before the generation header
   kMessageEnd = 1 << 5,
   kStep = 1 << 6,      // inside a long stretch
-  kDecoded = 1 << 7,   // a live state ended here, off the grid: its last tokens were sampled
+  kOffGrid = 1 << 7,   // a state ends here that no cold run would have, such as a decoded one
   kToolCall = 1 << 8,  // the answer that ended here called a tool: its client is soon back
 };
 

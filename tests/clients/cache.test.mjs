@@ -92,11 +92,11 @@ describe('receipts in answers', () => {
   ]) {
     test(`${field} ${JSON.stringify(value).slice(0, 20)} is a BadRequestError`, async () => {
       const wrong = { [field]: value };
-      for (const refused of [
-        ask(on.client, 'Hello!', wrong),
-        on.client.completions.create({ model: 'pocket', prompt: 'x', ...wrong }),
+      for (const send of [
+        () => ask(on.client, 'Hello!', wrong),
+        () => on.client.completions.create({ model: 'pocket', prompt: 'x', ...wrong }),
       ]) {
-        await assert.rejects(refused, (error) => {
+        await assert.rejects(send, (error) => {
           assert.ok(error instanceof OpenAI.BadRequestError, String(error));
           assert.equal(error.param, field);
           return true;
@@ -218,9 +218,13 @@ describe('the cache as a whole', () => {
     assert.equal(cleared.status, 200);
     const { object, freed_bytes } = await cleared.json();
     assert.equal(object, 'cache.cleared');
-    assert.ok(freed_bytes >= 0);
-    await statusWhere((status) => status.memory.resident_bytes === 0, 'an empty cache');
-    await ask(on.client, 'Hello!', { max_tokens: 2 });
+    assert.ok(freed_bytes > 0);
+    const status = await (await on.server.fetch('/cache')).json();
+    assert.equal(status.memory.resident_bytes, 0);
+    const { cache_receipt } = await ask(on.client, 'Hello!', { max_tokens: 2, cache_receipt: true });
+    assert.equal(cache_receipt.restored_tokens, 0);
+    assert.equal(cache_receipt.missing.why, 'evicted');
+    assert.equal(cache_receipt.missing.evicted_for, 'cleared');
   });
 
   test('/cache takes GET and DELETE', async () => {

@@ -61,6 +61,9 @@ export class CountingClient {
   records = [];
 
   // `settings` go into every request.
+  // Long texts are this share of their full size.
+  textShare = 1;
+
   constructor(url, settings = {}) {
     this.#url = url;
     this.#settings = { temperature: 0, max_tokens: 16, logprobs: true, cache_receipt: true, ...settings };

@@ -20,6 +20,9 @@ function prose(tokens, seed) {
 const cities = ['Lisbon', 'Oslo', 'Kyoto', 'Cairo', 'Boston', 'Prague', 'Nairobi', 'Dublin'];
 const question = (i) => `What is the secret code of ${cities[i % cities.length]}?`;
 
+// Short thoughts, and answers that end by themselves.
+const facts = ['My name is Alice.', 'My dog is called Rex.', 'What is my name?', 'What is my dog called?'];
+
 // A conversation whose client sends `kept` of each answer back.
 class Conversation {
   messages;
@@ -53,14 +56,14 @@ async function fiveTurns(client) {
 async function thinkingThatIsDropped(client) {
   const extra = { ...think(true), max_tokens: 96 };
   const talk = new Conversation(client, [system('Thoughts that go', 900, 31)], { extra });
-  for (let turn = 0; turn < 4; ++turn) await talk.say(question(turn));
+  for (const text of facts) await talk.say(text);
 }
 
 async function thinkingThatStays(client) {
   const kept = ({ content, reasoning_content }) => ({ ...assistant(content ?? ''), reasoning_content });
   const extra = { ...think(true), max_tokens: 96 };
   const talk = new Conversation(client, [system('Thoughts that stay', 900, 32)], { extra, kept });
-  for (let turn = 0; turn < 4; ++turn) await talk.say(question(turn));
+  for (const text of facts) await talk.say(text);
 }
 
 // The second message is edited; then both branches go on in turn.
@@ -98,7 +101,7 @@ async function repetition(client) {
 // The question follows the document in one message, as retrieval clients write it.
 async function questionsOnDocument(client) {
   const opening = system('A document', 60, 81);
-  const document = prose(15_000, 82);
+  const document = prose(15_000 * client.textShare, 82);
   for (let i = 0; i < 8; ++i) {
     await client.chat([opening, user(`${document}\n\n${question(i)}`)], think(false));
   }
@@ -112,8 +115,8 @@ function withWordChanged(text, place) {
 
 async function editInTheMiddle(client) {
   const opening = system('An edit', 60, 91);
-  const text = prose(10_000, 92);
-  for (const version of [text, withWordChanged(text, 0.5), withWordChanged(text, 0.8)]) {
+  const text = prose(10_000 * client.textShare, 92);
+  for (const version of [text, withWordChanged(text, 0.5), withWordChanged(text, 0.9)]) {
     await client.chat([opening, user(version)], think(false));
   }
 }
@@ -172,18 +175,20 @@ async function prunedTools(client) {
   await client.chat(pruned(messages), { ...think(false), tools: [weather] });
 }
 
+// `long` ones take most of the time, for they read most of the tokens.
+//
 // The short messages come first: their oracle is so small that even the opening of
 // the template, known from another workload, would be felt.
 export const workloads = [
   { name: 'three short messages', run: threeShortMessages },
   { name: 'five-turn chat', run: fiveTurns },
   { name: 'thinking, dropped from the history', run: thinkingThatIsDropped },
-  { name: '8 questions on a 15K document', run: questionsOnDocument },
+  { name: '8 questions on a 15K document', run: questionsOnDocument, long: true },
   { name: 'branch, edit, return twice', run: branches },
   { name: '8 subagents on a 5K system prompt', run: subagents },
   { name: '6 conversations in turn', run: sixConversations },
   { name: 'prefix of an earlier prompt', run: cutBack },
-  { name: 'edit in the middle of 10K', run: editInTheMiddle },
+  { name: 'edit in the middle of 10K', run: editInTheMiddle, long: true },
   { name: 'agent that prunes tool results', run: prunedTools },
   { name: 'identical request repeated', run: repetition },
   { name: '8 at once on a new prefix', run: eightAtOnce },

@@ -63,20 +63,19 @@ class CachedServer {
     const auto cuts = grid_.cuts(prompt);
     const std::vector<MessageSpan> spans;
     const Tokens filed_under = keys(prompt);
-    const Prompt asked{kSpace, prompt, filed_under, cuts, spans, true};
+    const Prompt asked{kSpace, prompt, filed_under, cuts, spans, true, std::nullopt};
     receipt = {};
     cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
     Answer answer;
     for (TokenPos at = receipt.restored; at < length_of(prompt);) {
       if (at >= stop_reading_at) break;
-      const auto cut = std::ranges::upper_bound(cuts, at);
-      const TokenPos end = cut == cuts.end() ? length_of(prompt) : *cut;
+      const TokenPos end = cache_->chunk_end(kSlot);
       const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
                                                    static_cast<std::size_t>(end - at));
       EXPECT_TRUE(cache_->before_chunk(kSlot).ok());
       const auto read = engine_.prefill(kSlot, chunk, LogitsOf::kLastToken);
       EXPECT_TRUE(read.ok()) << read.error().message;
-      cache_->prefilled(kSlot, chunk, cut != cuts.end(), receipt);
+      cache_->prefilled(kSlot, chunk, receipt);
       at = end;
     }
     if (cache_->length(kSlot) == length_of(prompt)) decode(answer);

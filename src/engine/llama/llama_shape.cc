@@ -10,6 +10,10 @@ namespace holdfast {
 
 namespace {
 
+// What the library writes for a cell besides its rows. An attention cache without
+// layers (lfm2 with a sliding window) has cells and no rows.
+constexpr ByteCount kCellBytesMax = 24;
+
 // Few enough to lie inside any sliding window, so that sizes grow linearly.
 constexpr int kProbeTokens = 8;
 
@@ -47,7 +51,8 @@ StateShape shape_from(llama_model* model, bool swa_full, StateSizes one, StateSi
   }
   const ByteCount extent = growth(one.whole - one.partial, two.whole - two.partial);
   const ByteCount windowed = growth(one.partial, two.partial);
-  if (extent > 0) shape.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = extent});
+  if (extent > kCellBytesMax)
+    shape.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = extent});
   if (windowed > 0) {
     shape.parts.push_back(
         {.kind = PartKind::kWindow, .bytes_per_token = windowed, .window = window});
