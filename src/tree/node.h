@@ -8,6 +8,7 @@
 #include "state/tokens.h"
 #include "tree/block_row.h"
 #include "tree/child_list.h"
+#include "tree/edge_tokens.h"
 #include "tree/ledger.h"
 #include "tree/lru_list.h"
 #include "tree/types.h"
@@ -37,7 +38,7 @@ struct PartState {
 struct alignas(64) Node {
   // What a match reads comes first, then what a sweep over candidates reads, so
   // that each finds it in few cache lines.
-  Tokens tokens;  // of the edge; empty for a root
+  EdgeTokens tokens;  // empty for a root
   ChildList children;
 
   TokenPos end = 0;         // tokens from the root

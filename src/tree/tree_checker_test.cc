@@ -55,12 +55,13 @@ class TreeChecker : public TokenTreeFixture {
 };
 
 TEST_F(TreeChecker, NamesT1) {
-  node("abx").tokens.front() = 'c';
+  node("abx").tokens = tree::EdgeTokens::below({}, letters("c"));
   expect_named("T1");
 }
 
 TEST_F(TreeChecker, NamesT2) {
-  node("abcd").tokens.pop_back();
+  tree::Node& shortened = node("abcd");
+  (void)shortened.tokens.take_head(1);
   expect_named("T2");
   TreeBreaker::lose_tokens(core());
   expect_named("T2");

@@ -29,14 +29,6 @@ namespace holdfast::tree {
 
 namespace {
 
-// Grows by an eighth at most: appending stays cheap on average, and a token
-// costs little more than its 4 bytes.
-void append_tokens(Tokens& tokens, TokenSpan more) {
-  const std::size_t needed = tokens.size() + more.size();
-  if (needed > tokens.capacity()) tokens.reserve(needed + needed / 8);
-  tokens.insert(tokens.end(), more.begin(), more.end());
-}
-
 EvictionNote later_of(const EvictionNote& a, const EvictionNote& b) {
   if (!a || !b) return a ? a : b;
   return a.when > b.when ? a : b;
@@ -49,7 +41,7 @@ Node& TreeCore::grow(Node& parent, TokenSpan edge) {
   Node& leaf = pool_.make();
   leaf.space = parent.space;
   leaf.parent = &parent;
-  leaf.tokens.assign(edge.begin(), edge.end());
+  leaf.tokens = EdgeTokens::below(parent.tokens, edge);
   leaf.end = parent.end + length_of(edge);
   leaf.last_use = parent.last_use;
   token_count_ += edge.size();
@@ -62,9 +54,7 @@ Node& TreeCore::grow(Node& parent, TokenSpan edge) {
 Node& TreeCore::split(Node& node, TokenPos position) {
   CHECK(node.begin() < position && position < node.end);
   Node& upper = pool_.make();
-  const auto cut = node.tokens.begin() + (position - node.begin());
-  upper.tokens.assign(node.tokens.begin(), cut);
-  node.tokens = Tokens(cut, node.tokens.end());
+  upper.tokens = node.tokens.take_head(static_cast<std::size_t>(position - node.begin()));
   upper.end = position;
   upper.space = node.space;
   upper.parent = std::exchange(node.parent, &upper);
@@ -117,9 +107,8 @@ Node& TreeCore::join(Node& node) {
   child->state.row_note = later_of(node.state.row_note, child->state.row_note);
   child->hits += node.hits;
 
-  append_tokens(node.tokens, child->tokens);
+  node.tokens.append(std::move(child->tokens));
   child->tokens = std::move(node.tokens);
-  node.tokens.clear();
   child->parent = node.parent;
   child->parent->children.replace(child->tokens.front(), child);
   uncount(node);

@@ -202,6 +202,7 @@ std::vector<std::byte> LlamaRowMap::extent_meta(TokenSpan tokens) const {
   meta = meta_before_cells_;
   const auto count = static_cast<std::uint32_t>(tokens.size());
   std::memcpy(meta.data() + meta.size() - sizeof count, &count, sizeof count);
+  meta.reserve(meta.size() + kNamedCell * tokens.size() + meta_after_cells_.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     append_cell(meta, static_cast<TokenPos>(i), tokens[i]);
   }

@@ -14,10 +14,9 @@
 #include <variant>
 #include <vector>
 
-namespace holdfast::llama_engine::tiny {
+#include "engine/llama/tiny_sizes.h"
 
-inline constexpr std::uint32_t kHeads = 4;
-inline constexpr std::uint32_t kKvHeads = 2;
+namespace holdfast::llama_engine::tiny {
 
 using Array = std::vector<std::uint32_t>;
 
@@ -34,7 +33,7 @@ struct Shape {
 using Shapes = std::vector<Shape>;
 
 struct Blueprint {
-  std::uint32_t width = 0;  // the embedding length
+  Sizes sizes;
   // By layer: A attention, R recurrent, B both, - neither.
   std::string mixers;
   // By layer: D dense, E experts, - none.

@@ -12,7 +12,7 @@ void unsuffixed_feed_forward_norm(Blueprint& model);
 void post_attention_norm(Blueprint& model);
 void post_feed_forward_norm(Blueprint& model);
 
-// Dense layers, twice as wide inside.
+// Dense layers.
 void feed_forward(Blueprint& model);
 void feed_forward_biases(Blueprint& model);
 void ungated_feed_forward(Blueprint& model);  // with biases
@@ -24,7 +24,7 @@ void dense_first_layer(Blueprint& model);
 void feed_forward_apart(Blueprint& model);
 
 // Two of four experts, so that routing depends on the state too. Wide ones are
-// as wide inside as a dense layer, others a quarter of it.
+// as wide inside as a dense layer, others half as wide as the model.
 void experts(Blueprint& model);
 void wide_experts(Blueprint& model);
 void fused_experts(Blueprint& model);  // gate and up in one tensor

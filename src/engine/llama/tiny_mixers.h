@@ -10,8 +10,8 @@ void hybrid_by_heads(Blueprint& model);
 void hybrid_by_interval(Blueprint& model);
 void no_attention(Blueprint& model);
 
-// Attention sees the last kTinySlidingWindow tokens, and all of them on every
-// third layer if the architecture knows of such a period.
+// Attention sees the last tokens of a window, and all of them once in an interval
+// if the architecture knows of such a period.
 void sliding_window(Blueprint& model);
 
 // Attention; gated, its queries are twice as wide.

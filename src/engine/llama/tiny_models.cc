@@ -1,92 +1,26 @@
 #include "engine/llama/tiny_models.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "engine/llama/tiny_file.h"
 #include "engine/llama/tiny_recipes.h"
-#include "engine/llama/tiny_tokenizer.h"
-#include "engine/llama/tiny_weights.h"
-#include "ggml-cpp.h"
-#include "ggml.h"
-#include "gguf.h"
 
 namespace holdfast::llama_engine {
 namespace {
 
-using tiny::Blueprint;
 using tiny::Recipe;
-using tiny::Shape;
 
-// ---- Metadata ----
-
-void set_value(gguf_context* metadata, const std::string& key, std::uint32_t value) {
-  gguf_set_val_u32(metadata, key.c_str(), value);
-}
-void set_value(gguf_context* metadata, const std::string& key, float value) {
-  gguf_set_val_f32(metadata, key.c_str(), value);
-}
-void set_value(gguf_context* metadata, const std::string& key, const tiny::Array& value) {
-  gguf_set_arr_data(metadata, key.c_str(), GGUF_TYPE_UINT32, value.data(), value.size());
-}
-
-gguf_context_ptr make_metadata(const Recipe& recipe, const tiny::Keys& keys) {
-  gguf_context_ptr metadata(gguf_init_empty());
-  gguf_set_val_str(metadata.get(), "general.architecture", recipe.arch);
-  gguf_set_val_str(metadata.get(), "general.name", ("tiny " + std::string(recipe.name)).c_str());
-  for (const tiny::Key& key : keys) {
-    const std::string name = std::string(recipe.arch) + "." + key.name;
-    std::visit([&](const auto& value) { set_value(metadata.get(), name, value); }, key.value);
-  }
-  tiny::set_tokenizer(metadata.get());
-  return metadata;
-}
-
-// ---- Tensors ----
-
-struct Made {
-  ggml_context_ptr tensors;
-  gguf_context_ptr file;  // refers to them
+struct FileClose {
+  void operator()(std::FILE* file) const { std::fclose(file); }
 };
-
-std::size_t elements(const Shape& shape) {
-  std::size_t product = 1;
-  for (std::int64_t extent : shape.extents) product *= static_cast<std::size_t>(extent);
-  return product;
-}
-
-ggml_context_ptr make_context(const tiny::Shapes& shapes) {
-  std::size_t bytes = 0;
-  for (const Shape& shape : shapes) {
-    bytes += ggml_tensor_overhead() + GGML_PAD(elements(shape) * sizeof(float), GGML_MEM_ALIGN);
-  }
-  return ggml_context_ptr(ggml_init({bytes, /*mem_buffer=*/nullptr, /*no_alloc=*/false}));
-}
-
-ggml_tensor* make_tensor(ggml_context* context, const Shape& shape,
-                         const tiny::WeightRules& rules) {
-  ggml_tensor* tensor = ggml_new_tensor(
-      context, GGML_TYPE_F32, static_cast<int>(shape.extents.size()), shape.extents.data());
-  ggml_set_name(tensor, shape.name.c_str());
-  tiny::fill_weights({ggml_get_data_f32(tensor), elements(shape)}, shape.name, shape.extents[0],
-                     rules);
-  return tensor;
-}
-
-// ---- Models ----
-
-const Recipe* find_recipe(std::string_view name) {
-  const auto found = std::ranges::find(tiny::recipes(), name, &Recipe::name);
-  return found == tiny::recipes().end() ? nullptr : &*found;
-}
+using FilePtr = std::unique_ptr<std::FILE, FileClose>;
 
 Result<const Recipe*> recipe_for(const TinySpec& spec) {
   const std::string arch(spec.arch);
-  const Recipe* recipe = find_recipe(spec.arch);
+  const Recipe* recipe = tiny::find_recipe(spec.arch);
   if (recipe == nullptr) return invalid_argument("arch", "no tiny model of " + arch);
   if (spec.mtp && !recipe->has_mtp) return invalid_argument("mtp", "no MTP block for " + arch);
   if (spec.width == 0 || spec.width % 128 != 0) {
@@ -95,16 +29,21 @@ Result<const Recipe*> recipe_for(const TinySpec& spec) {
   return recipe;
 }
 
-Result<Made> make(const TinySpec& spec, std::uint64_t seed) {
+// `where` names the file in an Error. A null file is one that could not be opened.
+Result<void> write(const TinySpec& spec, std::uint64_t seed, const FilePtr& file,
+                   const std::string& where) {
   const Result<const Recipe*> recipe = recipe_for(spec);
   if (!recipe.ok()) return recipe.error();
-  const Blueprint blueprint = tiny::blueprint_of(**recipe, spec.width, spec.mtp);
-  Made made{make_context(blueprint.tensors), make_metadata(**recipe, blueprint.keys)};
-  const tiny::WeightRules rules{seed, blueprint.scales_embeddings};
-  for (const Shape& shape : blueprint.tensors) {
-    gguf_add_tensor(made.file.get(), make_tensor(made.tensors.get(), shape, rules));
+  const tiny::Blueprint blueprint =
+      tiny::blueprint_of(**recipe, tiny::tiny_sizes(spec.width), spec.mtp);
+  const tiny::ModelFile model{.recipe = **recipe,
+                              .blueprint = blueprint,
+                              .name = "tiny " + std::string((*recipe)->name),
+                              .seed = seed};
+  if (file == nullptr || !tiny::write_model(model, file.get())) {
+    return Error{ErrorCode::kIo, "cannot write " + where, ""};
   }
-  return made;
+  return {};
 }
 
 llama_model_params model_params(const TinySpec& spec) {
@@ -113,16 +52,6 @@ llama_model_params model_params(const TinySpec& spec) {
   params.load_mtp = spec.mtp;
   params.progress_callback = [](float, void*) { return true; };  // instead of dots
   return params;
-}
-
-struct FileClose {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using FilePtr = std::unique_ptr<std::FILE, FileClose>;
-
-bool write_all(const Made& made, std::FILE* file) {
-  return gguf_write_to_file_ptr(made.file.get(), file, /*only_meta=*/false) &&
-         std::fflush(file) == 0;
 }
 
 }  // namespace
@@ -137,18 +66,16 @@ std::span<const std::string_view> tiny_architectures() {
 }
 
 bool tiny_architecture_has_mtp(std::string_view arch) {
-  const Recipe* recipe = find_recipe(arch);
+  const Recipe* recipe = tiny::find_recipe(arch);
   return recipe != nullptr && recipe->has_mtp;
 }
 
 // By way of a file without a name, which is gone when the model is: the library
 // makes a model from a file in one way only, whoever built it.
 Result<LlamaModelPtr> make_tiny_model(const TinySpec& spec, std::uint64_t seed) {
-  const Result<Made> made = make(spec, seed);
-  if (!made.ok()) return made.error();
   const FilePtr file(std::tmpfile());
-  if (file == nullptr || !write_all(*made, file.get())) {
-    return Error{ErrorCode::kIo, "cannot write a temporary file", ""};
+  if (const auto written = write(spec, seed, file, "a temporary file"); !written.ok()) {
+    return written.error();
   }
   std::rewind(file.get());
   LlamaModelPtr model(llama_model_load_from_file_ptr(file.get(), model_params(spec)));
@@ -160,13 +87,8 @@ Result<LlamaModelPtr> make_tiny_model(const TinySpec& spec, std::uint64_t seed) 
 
 Result<void> write_tiny_model(const TinySpec& spec, std::uint64_t seed,
                               const std::filesystem::path& path) {
-  const Result<Made> made = make(spec, seed);
-  if (!made.ok()) return made.error();
-  const FilePtr file(std::fopen(path.c_str(), "wb"));
-  if (file == nullptr || !write_all(*made, file.get())) {
-    return Error{ErrorCode::kIo, "cannot write " + path.string(), ""};
-  }
-  return {};
+  if (const auto recipe = recipe_for(spec); !recipe.ok()) return recipe.error();
+  return write(spec, seed, FilePtr(std::fopen(path.c_str(), "wb")), path.string());
 }
 
 }  // namespace holdfast::llama_engine

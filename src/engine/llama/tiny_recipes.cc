@@ -4,7 +4,6 @@
 
 #include "engine/llama/tiny_feed_forwards.h"
 #include "engine/llama/tiny_mixers.h"
-#include "engine/llama/tiny_models.h"
 
 namespace holdfast::llama_engine::tiny {
 namespace {
@@ -12,19 +11,20 @@ namespace {
 // ---- Parts of the model as a whole ----
 
 void trunk(Blueprint& model) {
-  const std::uint32_t width = model.width;
-  model.set({{"context_length", kTinyContextTrained},
-             {"vocab_size", static_cast<std::uint32_t>(kTinyVocabSize)},
+  const Sizes& sizes = model.sizes;
+  const std::uint32_t width = sizes.width;
+  model.set({{"context_length", sizes.context},
+             {"vocab_size", sizes.vocabulary},
              {"embedding_length", width},
              {"block_count", static_cast<std::uint32_t>(model.mixers.size())},
-             {"feed_forward_length", 2 * width},
-             {"attention.head_count", kHeads},
-             {"attention.head_count_kv", kKvHeads},
+             {"feed_forward_length", sizes.inner},
+             {"attention.head_count", sizes.heads},
+             {"attention.head_count_kv", sizes.kv_heads},
              {"attention.layer_norm_epsilon", 1e-5f},
              {"attention.layer_norm_rms_epsilon", 1e-5f}});
-  model.add({{"token_embd.weight", {width, kTinyVocabSize}},
+  model.add({{"token_embd.weight", {width, sizes.vocabulary}},
              {"output_norm.weight", {width}},
-             {"output.weight", {width, kTinyVocabSize}}});
+             {"output.weight", {width, sizes.vocabulary}}});
   model.add_to_all({{"attn_norm.weight", {width}}});
 }
 
@@ -38,7 +38,7 @@ void scaled_embeddings(Blueprint& model) { model.scales_embeddings = true; }
 // What the last layer has on top when it is an MTP block. Like most real ones
 // it shares the trunk's embeddings and output.
 void mtp_block(Blueprint& model) {
-  const std::uint32_t width = model.width;
+  const std::uint32_t width = model.sizes.width;
   model.set({{"nextn_predict_layers", 1u}});
   model.add_to_layer(model.mixers.size() - 1, {{"nextn.eh_proj.weight", {2 * width, width}},
                                                {"nextn.enorm.weight", {width}},
@@ -186,17 +186,39 @@ constexpr bool describes_every_layer(const Recipe& recipe) {
 }
 static_assert(std::ranges::all_of(kRecipes, describes_every_layer));
 
+bool all_alike(std::string_view layers) {
+  return layers.find_first_not_of(layers[0]) == layers.npos;
+}
+
+std::string mixers_of(const Recipe& recipe, const Sizes& sizes) {
+  if (sizes.layers == 0) return std::string(recipe.mixers);
+  std::string mixers(sizes.layers, recipe.mixers.front());
+  if (all_alike(recipe.mixers)) return mixers;
+  for (std::size_t i = sizes.interval; i <= mixers.size(); i += sizes.interval) mixers[i - 1] = 'A';
+  return mixers;
+}
+
+std::string feed_forwards_of(const Recipe& recipe, const Sizes& sizes) {
+  if (sizes.layers == 0) return std::string(recipe.feed_forwards);
+  return std::string(sizes.layers, recipe.feed_forwards.front());
+}
+
 }  // namespace
 
 std::span<const Recipe> recipes() { return kRecipes; }
 
-Blueprint blueprint_of(const Recipe& recipe, std::uint32_t width, bool mtp) {
-  Blueprint model{.width = width,
-                  .mixers = std::string(recipe.mixers),
-                  .feed_forwards = std::string(recipe.feed_forwards)};
+const Recipe* find_recipe(std::string_view name) {
+  const auto found = std::ranges::find(kRecipes, name, &Recipe::name);
+  return found == std::ranges::end(kRecipes) ? nullptr : &*found;
+}
+
+Blueprint blueprint_of(const Recipe& recipe, const Sizes& sizes, bool mtp) {
+  Blueprint model{.sizes = sizes,
+                  .mixers = mixers_of(recipe, sizes),
+                  .feed_forwards = feed_forwards_of(recipe, sizes)};
   if (mtp) {  // one more layer, which attends
     model.mixers += 'A';
-    model.feed_forwards += recipe.feed_forwards.back();
+    model.feed_forwards += model.feed_forwards.back();
   }
   trunk(model);
   for (Part part : recipe.parts) {

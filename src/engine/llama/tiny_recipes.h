@@ -21,7 +21,13 @@ struct Recipe {
 
 [[nodiscard]] std::span<const Recipe> recipes();
 
-// REQUIRES: `width` is a multiple of 128; recipe.has_mtp if `mtp`.
-[[nodiscard]] Blueprint blueprint_of(const Recipe& recipe, std::uint32_t width, bool mtp);
+// Null when there is none of that name.
+[[nodiscard]] const Recipe* find_recipe(std::string_view name);
+
+// With sizes.layers, the model has so many: of the kinds that the recipe begins
+// with, and in hybrids each sizes.interval-th attends.
+// REQUIRES: recipe.has_mtp if `mtp`; with sizes.layers, one kind of feed-forward
+// and, in hybrids, hybrid_by_interval.
+[[nodiscard]] Blueprint blueprint_of(const Recipe& recipe, const Sizes& sizes, bool mtp);
 
 }  // namespace holdfast::llama_engine::tiny

@@ -46,13 +46,17 @@ constexpr const char* kChatMlTemplate =
     "{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}";
 
-void set_token_list(gguf_context* metadata) {
+void set_token_list(gguf_context* metadata, std::uint32_t vocabulary) {
   std::vector<std::string> texts;
   std::vector<std::int32_t> types(256, LLAMA_TOKEN_TYPE_NORMAL);
   for (int byte = 0; byte < 256; ++byte) texts.push_back(utf8(byte_code_point(byte)));
   for (const NamedToken& token : kNamedTokens) {
     texts.emplace_back(token.text);
     types.push_back(token.type);
+  }
+  while (texts.size() < vocabulary) {
+    texts.push_back("<|unused_" + std::to_string(texts.size()) + "|>");
+    types.push_back(LLAMA_TOKEN_TYPE_UNUSED);
   }
   std::vector<const char*> pointers;
   for (const std::string& text : texts) pointers.push_back(text.c_str());
@@ -63,10 +67,10 @@ void set_token_list(gguf_context* metadata) {
 
 }  // namespace
 
-void set_tokenizer(gguf_context* metadata) {
+void set_tokenizer(gguf_context* metadata, std::uint32_t vocabulary) {
   gguf_set_val_str(metadata, "tokenizer.ggml.model", "gpt2");
   gguf_set_val_str(metadata, "tokenizer.ggml.pre", "qwen2");
-  set_token_list(metadata);
+  set_token_list(metadata, vocabulary);
   gguf_set_arr_str(metadata, "tokenizer.ggml.merges", nullptr, 0);  // the key must exist
   gguf_set_val_u32(metadata, "tokenizer.ggml.bos_token_id", kTinyEndOfText);
   gguf_set_val_u32(metadata, "tokenizer.ggml.eos_token_id", kTinyImEnd);

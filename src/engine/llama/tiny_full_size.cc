@@ -1,0 +1,107 @@
+#include "engine/llama/tiny_full_size.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "engine/llama/tiny_recipes.h"
+
+namespace holdfast::llama_engine {
+namespace {
+
+// As its configuration has it. Three layers of four are recurrent; 2B differs from
+// 0.8B in its widths alone, so their states are the same.
+constexpr tiny::Sizes kQwen35 = {.layers = 24,
+                                 .vocabulary = kFullSizeVocabulary,
+                                 .context = 262144,
+                                 .heads = 8,
+                                 .kv_heads = 2,
+                                 .head = 256,
+                                 .rotary = 64,
+                                 .interval = 4,
+                                 .key_heads = 16,
+                                 .value_heads = 16,
+                                 .delta_head = 128};
+
+constexpr tiny::Sizes widened(tiny::Sizes sizes, std::uint32_t width, std::uint32_t inner) {
+  sizes.width = width;
+  sizes.inner = inner;
+  return sizes;
+}
+
+constexpr FullSizeShape kShapes[] = {
+    {"qwen35-0.8b", "qwen35", "Qwen3.5 0.8B: 18 gated delta nets, 6 attention layers",
+     widened(kQwen35, 1024, 3584)},
+    {"qwen35-2b", "qwen35", "Qwen3.5 2B: as above, twice as wide", widened(kQwen35, 2048, 6144)},
+    {"attention-1b",
+     "llama",
+     "Llama 3.2 1B: 16 attention layers",
+     {.width = 2048,
+      .layers = 16,
+      .inner = 8192,
+      .vocabulary = kFullSizeVocabulary,
+      .context = 131072,
+      .heads = 32,
+      .kv_heads = 8,
+      .head = 64}},
+    {"swa-1b",
+     "gemma3",
+     "Gemma 3 1B: 26 attention layers, 22 of them with a window of 512",
+     {.width = 1152,
+      .layers = 26,
+      .inner = 6912,
+      .vocabulary = kFullSizeVocabulary,
+      .context = 32768,
+      .heads = 4,
+      .kv_heads = 1,
+      .head = 256,
+      .interval = 6,
+      .window = 512}},
+    // One attention layer with two small heads: at such a depth all the time goes there.
+    {"tiny-250k",
+     "qwen35",
+     "a tiny hybrid that reads 250,000 tokens in minutes on two cores",
+     {.width = 64,
+      .layers = 4,
+      .inner = 128,
+      .vocabulary = 264,
+      .context = 300'000,
+      .heads = 2,
+      .kv_heads = 1,
+      .head = 32,
+      .rotary = 16,
+      .interval = 3,
+      .key_heads = 2,
+      .value_heads = 2,
+      .delta_head = 32}},
+};
+
+}  // namespace
+
+std::span<const FullSizeShape> full_size_shapes() { return kShapes; }
+
+const FullSizeShape* find_full_size_shape(std::string_view name) {
+  const auto found = std::ranges::find(kShapes, name, &FullSizeShape::name);
+  return found == std::ranges::end(kShapes) ? nullptr : &*found;
+}
+
+Result<void> write_full_size_model(const FullSizeSpec& spec, const std::filesystem::path& path) {
+  const std::string arch(spec.shape.arch);
+  const tiny::Recipe* recipe = tiny::find_recipe(arch);
+  if (recipe == nullptr) return invalid_argument("arch", "no recipe for " + arch);
+  if (spec.mtp && !recipe->has_mtp) return invalid_argument("mtp", "no MTP block for " + arch);
+  const tiny::Blueprint blueprint = tiny::blueprint_of(*recipe, spec.shape.sizes, spec.mtp);
+  const tiny::ModelFile model{.recipe = *recipe,
+                              .blueprint = blueprint,
+                              .name = "random " + std::string(spec.shape.name),
+                              .seed = spec.seed,
+                              .type = spec.type,
+                              .progress = spec.progress};
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const bool written = file != nullptr && tiny::write_model(model, file);
+  const bool closed = file == nullptr || std::fclose(file) == 0;
+  if (!written || !closed) return Error{ErrorCode::kIo, "cannot write " + path.string(), ""};
+  return {};
+}
+
+}  // namespace holdfast::llama_engine
