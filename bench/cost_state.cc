@@ -195,8 +195,8 @@ std::string described(const StateSetting& setting, const LoadedModel& model) {
 
 // Bytes per ms of copying so many at once between places that are not in a cache.
 double copy_speed(ByteCount bytes, const Clock& clock) {
-  static std::vector<std::byte> from;
-  static std::vector<std::byte> to;
+  static StateBytes from;
+  static StateBytes to;
   const auto size = static_cast<std::size_t>(std::max<ByteCount>(bytes, ByteCount{64} << 20));
   if (from.size() < size) {
     from.assign(size, std::byte{1});

@@ -101,8 +101,7 @@ class Forest {
     for (TokenPos at = known; at < length_of(tokens);) {
       const TokenPos end = std::min((at / kBlockTokens + 1) * kBlockTokens, length_of(tokens));
       const auto bytes = static_cast<std::size_t>(end - at) * kRowBytes;
-      blocks.push_back(
-          std::make_shared<const ExtentBlock>(TokenRange{at, end}, std::vector<std::byte>(bytes)));
+      blocks.push_back(std::make_shared<const ExtentBlock>(TokenRange{at, end}, StateBytes(bytes)));
       at = end;
     }
     std::vector<SnapshotPtr> snapshots;
@@ -110,8 +109,7 @@ class Forest {
     for (const TokenPos cut : cuts(tokens)) {
       if (cut <= known) continue;
       const bool ends_turn = tokens[static_cast<std::size_t>(cut - 1)] == kTurnEnd;
-      snapshots.push_back(
-          std::make_shared<const Snapshot>(cut, std::vector<std::byte>(kSnapshotBytes)));
+      snapshots.push_back(std::make_shared<const Snapshot>(cut, StateBytes(kSnapshotBytes)));
       marks.push_back({cut, ends_turn ? Hint::kMessageEnd : Hint::kStep});
     }
     return tree_.commit({kSpace, tokens, blocks, snapshots, marks, tick()});

@@ -189,11 +189,12 @@ Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(
     SlotId slot, const std::vector<TokenRange>& ranges) const {
   std::vector<ExtentBlockPtr> blocks;
   for (const TokenRange& range : ranges) {
-    for (const TokenRange& block : block_ranges(range)) {
-      auto rows = engine_.save_rows(slot, block.begin, block.end);
-      if (!rows) return rows.error();
+    auto copied = engine_.save_rows(slot, block_ranges(range));
+    if (!copied) return copied.error();
+    for (ExtentRows& rows : *copied) {
+      const TokenRange block{rows.begin, rows.end};
       blocks.push_back(
-          std::make_shared<const ExtentBlock>(block, std::move(rows->bytes), rows->checksum));
+          std::make_shared<const ExtentBlock>(block, std::move(rows.bytes), rows.checksum));
     }
   }
   return blocks;

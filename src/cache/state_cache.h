@@ -146,6 +146,8 @@ class StateCache {
     std::vector<TokenPos> cuts;      // where it is cut this time, ascending
     std::vector<Checkpoint> due;     // still to be taken, ascending
     TokenPos last_checkpoint = 0;
+    Clock::TimePoint began{};  // reading
+    double store_ms = 0.0;     // of the time since then, spent on checkpoints
   };
 
   [[nodiscard]] const Live& live(SlotId slot) const {
@@ -177,6 +179,7 @@ class StateCache {
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos fresh) const;
+  [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
 
   // state_cache_receipt.cc

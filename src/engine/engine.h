@@ -26,7 +26,9 @@
 
 #include "base/result.h"
 #include "engine/sampling.h"
+#include "state/extent_block.h"
 #include "state/parts.h"
+#include "state/state_bytes.h"
 #include "state/tokens.h"
 
 namespace holdfast {
@@ -58,7 +60,7 @@ struct SavedState {
   SaveScope scope = SaveScope::kWhole;
   TokenPos length = 0;
   std::uint64_t checksum = 0;
-  std::vector<std::byte> bytes;
+  StateBytes bytes;
 };
 
 // The same where it is kept by somebody else.
@@ -81,7 +83,7 @@ struct ExtentRows {
   TokenPos begin = 0;
   TokenPos end = 0;
   std::uint64_t checksum = 0;
-  std::vector<std::byte> bytes;
+  StateBytes bytes;
 };
 
 // Rows [begin, end) out of a block of rows that may hold more on either side.
@@ -161,6 +163,11 @@ class Engine {
   [[nodiscard]] virtual Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                                      TokenPos end) const = 0;
 
+  // The same rows in the given blocks, which ascend. Where rows lie in a device's
+  // memory, few large copies are many times faster than one for each block.
+  [[nodiscard]] virtual Result<std::vector<ExtentRows>> save_rows(
+      SlotId slot, std::span<const TokenRange> blocks) const = 0;
+
   // Replaces the slot's state. Rows that leave a gap, a snapshot of another
   // length, and damaged or foreign bytes are Errors that leave the slot empty.
   [[nodiscard]] virtual Result<void> restore(SlotId slot, const RestorePoint& point) = 0;
@@ -170,6 +177,10 @@ class Engine {
   // through a ring), a run that was never interrupted agrees with a restored one
   // only if both do this at the same places. On an Error the slot is empty.
   [[nodiscard]] virtual Result<void> normalize(SlotId slot) = 0;
+
+  // Returns when all that was asked for has been computed. prefill() without logits
+  // need not wait for its result; who measures time does.
+  virtual void wait() const = 0;
 
   // Violations of E1 and E2; empty when they hold.
   [[nodiscard]] virtual std::vector<std::string> check() const = 0;

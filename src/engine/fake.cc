@@ -38,7 +38,7 @@ StateShape shape_of(const FakeOptions& options) {
   return shape;
 }
 
-void put(std::vector<std::byte>& out, std::uint64_t value) {
+void put(StateBytes& out, std::uint64_t value) {
   const auto bytes = std::as_bytes(std::span(&value, 1));
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
@@ -292,6 +292,17 @@ Result<ExtentRows> FakeEngine::save_rows(SlotId slot, TokenPos begin, TokenPos e
   rows.checksum = hash_bytes(rows.bytes);
   if (wanted == FakeFault::kCorrupt) rows.bytes.back() ^= std::byte{1};
   return rows;
+}
+
+Result<std::vector<ExtentRows>> FakeEngine::save_rows(SlotId slot,
+                                                      std::span<const TokenRange> blocks) const {
+  std::vector<ExtentRows> all;
+  for (const TokenRange& block : blocks) {
+    auto rows = save_rows(slot, block.begin, block.end);
+    if (!rows) return rows.error();
+    all.push_back(std::move(*rows));
+  }
+  return all;
 }
 
 Result<void> FakeEngine::restore(SlotId slot, const RestorePoint& point) {

@@ -68,8 +68,11 @@ class FakeEngine final : public Engine {
   [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& saved) override;
   [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                              TokenPos end) const override;
+  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+      SlotId slot, std::span<const TokenRange> blocks) const override;
   [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId) override { return {}; }
+  void wait() const override {}
   [[nodiscard]] std::vector<std::string> check() const override;
 
   // Work done so far, for tests that count it.

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "state/state_bytes.h"
 #include "state/tokens.h"
 
 namespace holdfast {
@@ -51,7 +52,7 @@ class ExtentBlock {
   // `checksum` is the maker's; whoever uses the bytes compares.
   // REQUIRES: `range` is not empty and lies between two neighbouring multiples
   // of kBlockTokens; `bytes` holds exactly its rows.
-  ExtentBlock(TokenRange range, std::vector<std::byte> bytes, std::uint64_t checksum = 0,
+  ExtentBlock(TokenRange range, StateBytes bytes, std::uint64_t checksum = 0,
               PartIndex part = kPrimaryPart)
       : range_(range), part_(part), checksum_(checksum), bytes_(std::move(bytes)) {
     bytes_.shrink_to_fit();  // what is counted is what is held
@@ -70,7 +71,7 @@ class ExtentBlock {
   TokenRange range_;
   PartIndex part_;
   std::uint64_t checksum_;
-  std::vector<std::byte> bytes_;
+  StateBytes bytes_;
 };
 
 using ExtentBlockPtr = std::shared_ptr<const ExtentBlock>;

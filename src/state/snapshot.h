@@ -25,7 +25,7 @@ class Snapshot {
   // `checksum` is the maker's; whoever uses the bytes compares.
   // REQUIRES: position > 0 (the empty state needs no snapshot); there are bytes
   // or window rows; the window lies below the position.
-  Snapshot(TokenPos position, std::vector<std::byte> bytes, std::vector<ExtentBlockPtr> window = {},
+  Snapshot(TokenPos position, StateBytes bytes, std::vector<ExtentBlockPtr> window = {},
            std::uint64_t checksum = 0, PartIndex part = kPrimaryPart)
       : position_(position),
         part_(part),
@@ -50,7 +50,7 @@ class Snapshot {
   TokenPos position_;
   PartIndex part_;
   std::uint64_t checksum_;
-  std::vector<std::byte> bytes_;
+  StateBytes bytes_;
   std::vector<ExtentBlockPtr> window_;
 };
 

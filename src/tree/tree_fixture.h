@@ -24,11 +24,11 @@ inline Tokens letters(std::string_view text) { return {text.begin(), text.end()}
 
 inline ExtentBlockPtr make_block(TokenPos begin, TokenPos end, std::size_t bytes = 0) {
   if (bytes == 0) bytes = static_cast<std::size_t>(end - begin);
-  return std::make_shared<ExtentBlock>(TokenRange{begin, end}, std::vector<std::byte>(bytes));
+  return std::make_shared<ExtentBlock>(TokenRange{begin, end}, StateBytes(bytes));
 }
 inline SnapshotPtr make_snapshot(TokenPos position, std::size_t bytes = 100,
                                  std::vector<ExtentBlockPtr> window = {}) {
-  return std::make_shared<Snapshot>(position, std::vector<std::byte>(bytes), std::move(window));
+  return std::make_shared<Snapshot>(position, StateBytes(bytes), std::move(window));
 }
 
 class TokenTreeFixture : public ::testing::Test {

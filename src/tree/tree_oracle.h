@@ -168,8 +168,8 @@ class TreeOracle {
 };
 
 // A row holds the key of the prefix that it ends; so does a snapshot.
-[[nodiscard]] inline std::vector<std::byte> key_bytes(std::span<const PrefixKey> keys) {
-  std::vector<std::byte> bytes(keys.size_bytes());
+[[nodiscard]] inline StateBytes key_bytes(std::span<const PrefixKey> keys) {
+  StateBytes bytes(keys.size_bytes());
   std::memcpy(bytes.data(), keys.data(), keys.size_bytes());
   return bytes;
 }

@@ -1,4 +1,5 @@
-// A slot of the real engine with a cache over it, driven as the scheduler does.
+// A slot of the real engine with a cache over it, driven as the scheduler does. Its
+// clock stands still, so that nothing depends on how fast the machine is.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -107,7 +108,11 @@ class CachedServer {
   }
 
   Engine& engine_;
-  SteadyClock clock_;
+  class StillClock final : public Clock {
+   public:
+    [[nodiscard]] TimePoint now() const override { return {}; }
+  };
+  StillClock clock_;
   Grid grid_{GridRule{kStep, {{kTurnEnd}}}};
   std::unique_ptr<StateCache> cache_;
 };

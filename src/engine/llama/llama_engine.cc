@@ -317,18 +317,31 @@ Result<const LlamaRowMap*> LlamaEngine::any_row_map(SlotId empty_slot) {
 }
 
 Result<ExtentRows> LlamaEngine::save_rows(SlotId slot, TokenPos begin, TokenPos end) const {
-  CHECK(begin >= 0 && begin < end && end <= length(slot));
+  const TokenRange block{begin, end};
+  auto rows = save_rows(slot, {&block, 1});
+  if (!rows) return rows.error();
+  return std::move(rows->front());
+}
+
+Result<std::vector<ExtentRows>> LlamaEngine::save_rows(SlotId slot,
+                                                       std::span<const TokenRange> blocks) const {
+  for (const TokenRange& block : blocks) {
+    CHECK(block.begin >= 0 && !block.empty() && block.end <= length(slot));
+  }
   if (shape_.find(PartKind::kExtent) == nullptr) {
     return Error{ErrorCode::kUnsupported, "This model's state has no extents.", ""};
   }
   llama_synchronize(context_.get());
   auto map = row_map(slot);
   if (!map) return map.error();
-  ExtentRows rows{begin, end, 0, {}};
-  rows.bytes.resize((*map)->row_bytes() * static_cast<std::size_t>(end - begin));
-  (*map)->copy_out(begin, end, rows.bytes);
-  rows.checksum = hash_bytes(rows.bytes);
-  return rows;
+  std::vector<ExtentRows> all;
+  for (const TokenRange& block : blocks) {
+    ExtentRows& rows = all.emplace_back(ExtentRows{block.begin, block.end, 0, {}});
+    rows.bytes.resize((*map)->row_bytes() * static_cast<std::size_t>(block.length()));
+  }
+  (*map)->copy_out(all);
+  for (ExtentRows& rows : all) rows.checksum = hash_bytes(rows.bytes);
+  return all;
 }
 
 Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
@@ -382,6 +395,8 @@ Result<void> LlamaEngine::normalize(SlotId slot) {
   }
   return load(slot, *saved);
 }
+
+void LlamaEngine::wait() const { llama_synchronize(context_.get()); }
 
 std::vector<std::string> LlamaEngine::check() const {
   std::vector<std::string> violations;

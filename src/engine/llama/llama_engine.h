@@ -73,8 +73,11 @@ class LlamaEngine final : public Engine {
 
   [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                              TokenPos end) const override;
+  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+      SlotId slot, std::span<const TokenRange> blocks) const override;
   [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId slot) override;
+  void wait() const override;
 
   [[nodiscard]] std::vector<std::string> check() const override;
 

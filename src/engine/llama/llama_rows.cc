@@ -28,6 +28,12 @@ void append(std::vector<std::byte>& bytes, Value value) {
   bytes.insert(bytes.end(), raw.begin(), raw.end());
 }
 
+// Whether the processor can reach the tensor's bytes itself.
+bool on_host(const ggml_tensor* tensor) {
+  const ggml_tensor* owner = tensor->view_src != nullptr ? tensor->view_src : tensor;
+  return ggml_backend_buffer_is_host(owner->buffer);
+}
+
 Error unknown_layout(const char* what) {
   return {ErrorCode::kUnsupported,
           std::string("The engine lays its state out unexpectedly: ") + what, ""};
@@ -109,19 +115,22 @@ class LlamaRowMap::Gatherer final : public llama_io_read_i {
   }
 
   // In a block of k rows the rows of one tensor lie together, after k times the
-  // cell bytes of the tensors before it.
-  void gather(ggml_tensor* tensor, std::size_t offset, std::size_t cell_bytes) const {
+  // cell bytes of the tensors before it. They go into a device's memory in one piece.
+  void gather(ggml_tensor* tensor, std::size_t offset, std::size_t cell_bytes) {
     const auto length = static_cast<TokenPos>(point_.tokens.size());
+    const bool direct = on_host(tensor);
+    if (!direct) staged_.resize(cell_bytes * point_.tokens.size());
+    std::byte* into = direct ? static_cast<std::byte*>(tensor->data) + offset : staged_.data();
     for (const RowsView& rows : point_.rows) {
       const TokenPos used = std::min(rows.end, length) - rows.begin;
       if (used <= 0) break;
       const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
       const auto skipped = static_cast<std::size_t>(rows.begin - rows.block_begin);
-      ggml_backend_tensor_set(tensor,
-                              rows.bytes.data() + bytes_before_ * block_rows + skipped * cell_bytes,
-                              offset + static_cast<std::size_t>(rows.begin) * cell_bytes,
-                              static_cast<std::size_t>(used) * cell_bytes);
+      std::memcpy(into + static_cast<std::size_t>(rows.begin) * cell_bytes,
+                  rows.bytes.data() + bytes_before_ * block_rows + skipped * cell_bytes,
+                  static_cast<std::size_t>(used) * cell_bytes);
     }
+    if (!direct) ggml_backend_tensor_set(tensor, staged_.data(), offset, staged_.size());
   }
 
   const LlamaRowMap& map_;
@@ -129,6 +138,7 @@ class LlamaRowMap::Gatherer final : public llama_io_read_i {
   std::vector<std::byte> meta_;
   std::size_t meta_at_ = 0;
   std::span<const std::byte> rest_;
+  StateBytes staged_;  // one tensor's rows, where they go to a device
   std::size_t segment_ = 0;
   std::size_t bytes_before_ = 0;
   std::size_t read_bytes_ = 0;
@@ -210,15 +220,29 @@ std::vector<std::byte> LlamaRowMap::extent_meta(TokenSpan tokens) const {
   return meta;
 }
 
-void LlamaRowMap::copy_out(TokenPos begin, TokenPos end, std::span<std::byte> into) const {
-  const auto count = static_cast<std::size_t>(end - begin);
-  CHECK(into.size() == row_bytes_ * count);
+void LlamaRowMap::copy_out(std::span<ExtentRows> blocks) const {
+  if (blocks.empty()) return;
+  const TokenPos begin = blocks.front().begin;
+  const auto all = static_cast<std::size_t>(blocks.back().end - begin);
+  StateBytes staged;
+  std::size_t bytes_before = 0;  // of each row, in the tensors before
   for (const Segment& segment : segments_) {
-    const std::size_t size = segment.cell_bytes * count;
-    ggml_backend_tensor_get(segment.tensor, into.data(),
-                            segment.offset + segment.cell_bytes * static_cast<std::size_t>(begin),
-                            size);
-    into = into.subspan(size);
+    const std::size_t cell = segment.cell_bytes;
+    const std::size_t offset = segment.offset + cell * static_cast<std::size_t>(begin);
+    const std::byte* source = nullptr;
+    if (on_host(segment.tensor)) {
+      source = static_cast<const std::byte*>(segment.tensor->data) + offset;
+    } else {
+      staged.resize(cell * all);
+      ggml_backend_tensor_get(segment.tensor, staged.data(), offset, staged.size());
+      source = staged.data();
+    }
+    for (ExtentRows& block : blocks) {
+      const auto rows = static_cast<std::size_t>(block.end - block.begin);
+      std::memcpy(block.bytes.data() + bytes_before * rows,
+                  source + cell * static_cast<std::size_t>(block.begin - begin), cell * rows);
+    }
+    bytes_before += cell;
   }
 }
 

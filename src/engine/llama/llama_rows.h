@@ -39,8 +39,9 @@ class LlamaRowMap {
 
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
 
-  // Copies the rows of tokens [begin, end) out, tensor by tensor.
-  void copy_out(TokenPos begin, TokenPos end, std::span<std::byte> into) const;
+  // Copies the rows of the blocks' tokens out, tensor by tensor. The blocks ascend,
+  // and their bytes have their size.
+  void copy_out(std::span<ExtentRows> blocks) const;
 
   // Brings `slot` to the point. Throws what the library throws.
   void restore(llama_context* context, SlotId slot, const RestorePoint& point) const;
