@@ -6,7 +6,7 @@
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
 # Also: ROUNDS, SEED, MODEL, THREADS, CONTEXT, SCENARIOS=parity,decode,prefill,
-# interference,memory,connections,engines. The machine should do nothing else.
+# interference,memory,connections,engines,reuse. The machine should do nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
