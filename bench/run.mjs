@@ -69,7 +69,7 @@ function running(contestants, changes, work) {
   const these = { ...settings, ...changes };
   return withServers(contestants, these, logs, (servers) => {
     for (const server of servers) {
-      commands.push(`# ${server.name}`, `${server.kind} ${server.args.join(' ').replace(root, '')}`);
+      commands.push(`# ${server.name}`, `${server.kind} ${server.args.join(' ').replaceAll(root, '')}`);
     }
     const prompts = new PromptMaker(seed, (text) => tokenize(servers[0], text));
     return work({ rounds, quick, say, prompts }, servers);

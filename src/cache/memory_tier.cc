@@ -56,6 +56,14 @@ SavedStateView view_of(const Snapshot& snapshot) {
 
 }  // namespace
 
+// A node costs far more than a token, and short prompts are mostly nodes.
+void forget_beyond_limits(TokenTree& tree, const MemoryOptions& limits) {
+  tree.trim_ghost(limits.ghost_tokens_max);
+  while (tree.node_count() > limits.nodes_max && tree.ghost_tokens() > 0) {
+    tree.trim_ghost(tree.ghost_tokens() / 2);
+  }
+}
+
 struct MemoryTier::Wanted {
   std::vector<TokenRange> rows;
   bool snapshot = false;
@@ -92,7 +100,7 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
   }
   const bool there = !match.stops.empty() && match.stops.back().position == length &&
                      match.stops.back().has_snapshot;
-  wanted.snapshot = tree_.needs().snapshot && request.snapshot && !there;
+  wanted.snapshot = tree_.needs().snapshot && !there;
   wanted.bytes = bytes_of(wanted.rows, row_bytes_);
   if (wanted.snapshot) wanted.bytes += snapshot_bytes(length);
   return wanted;
@@ -154,14 +162,6 @@ void MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
   if (tokens.empty()) return;
   tree_.commit({.space = space, .tokens = tokens, .now = now});
   forget_beyond_limits();
-}
-
-// A node costs far more than a token, and short prompts are mostly nodes.
-void MemoryTier::forget_beyond_limits() {
-  tree_.trim_ghost(options_.ghost_tokens_max);
-  while (tree_.node_count() > options_.nodes_max && tree_.ghost_tokens() > 0) {
-    tree_.trim_ghost(tree_.ghost_tokens() / 2);
-  }
 }
 
 // Out of memory is out of room.
@@ -355,6 +355,8 @@ std::vector<std::string> MemoryTier::check() const {
   expect(peak_ <= options_.budget, "M1: more was held than the budget allows");
   expect(tree_.pin_count() == 0, "M2: something is still pinned");
   expect(tree_.ghost_tokens() <= options_.ghost_tokens_max, "M3: too much is remembered");
+  expect(tree_.node_count() <= options_.nodes_max || tree_.ghost_tokens() == 0,
+         "M3: too many nodes are remembered");
   return violations;
 }
 

@@ -14,7 +14,8 @@
 // Invariants, verified by check():
 //   M1  resident bytes never exceed the budget, nor does `peak`
 //   M2  the tree's own invariants hold, and nothing is pinned between calls
-//   M3  no more than `ghost_tokens_max` tokens are only remembered
+//   M3  no more than `ghost_tokens_max` tokens are only remembered, and none where
+//       there are more than `nodes_max` nodes
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -40,6 +41,9 @@ struct MemoryOptions {
   EvictionPolicy eviction;
 };
 
+// Forgets what is only remembered, oldest first, until it is within the limits.
+void forget_beyond_limits(TokenTree& tree, const MemoryOptions& limits);
+
 // One state to keep: that of a slot after exactly `tokens`.
 struct StoreRequest {
   SlotId slot;
@@ -49,7 +53,6 @@ struct StoreRequest {
   ReuseOdds odds;         // how likely it will be wanted
   TokenPos saves = 0;     // tokens that would be read again without it
   bool essential = true;  // false: takes the room only of what is worth less
-  bool snapshot = true;   // false: rows only, where the model has other parts too
   Tick now = 0;
 };
 
@@ -81,7 +84,8 @@ class MemoryTier {
 
   // Copies what of the state is not here yet. Nothing is copied unless there is
   // room, or can be made by dropping what is worth less.
-  // REQUIRES: the slot holds at least `tokens`; with a snapshot, exactly them.
+  // REQUIRES: the slot holds at least `tokens`; where a snapshot is needed, exactly
+  // them.
   StoreOutcome store(const StoreRequest& request);
   // The tokens alone, for junctions and receipts.
   void remember(SpaceKey space, TokenSpan tokens, Tick now);
@@ -99,7 +103,7 @@ class MemoryTier {
   // Keeps the path to a node from being dropped while it lives. Afterwards, what
   // could not be forgotten meanwhile is to be.
   [[nodiscard]] Pin pin(NodeId node) { return tree_.pin(node); }
-  void forget_beyond_limits();
+  void forget_beyond_limits() { holdfast::forget_beyond_limits(tree_, options_); }
 
   // Drops all bytes; tokens stay remembered. Returns the bytes freed.
   ByteCount clear(Tick now);

@@ -4,10 +4,12 @@
 // and kept by ReceiptLog for those who ask later.
 //
 // Invariants, verified by check_receipt():
-//   R1  restored + recomputed = prompt_tokens once the prompt has been read
+//   R1  restored + recomputed <= prompt_tokens; equal where the request finished,
+//       which a receipt does not tell (serve/reuse_test.cc verifies it there)
 //   R2  restored <= restorable <= prompt_tokens; restored is 0 iff source is kNothing
 //   R3  a difference lies at `matched`, within the prompt
-//   R4  a miss names its reason: restorable < matched comes with why != kNone
+//   R4  a miss names its reason: restorable < matched comes with why != kNone, the
+//       last prompt token aside, which is always read
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,6 @@ Hints marks_of(CheckpointKind kind) {
   switch (kind) {
     case CheckpointKind::kStep: return Hint::kStep;
     case CheckpointKind::kMessageEnd: return Hint::kMessageEnd;
-    case CheckpointKind::kTip: return {};
     case CheckpointKind::kJunction: return Hint::kJunction;
     case CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
     case CheckpointKind::kSystemEnd: return Hint::kSystemEnd;
@@ -55,7 +54,6 @@ ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
   switch (kind) {
     case CheckpointKind::kStep:
     case CheckpointKind::kMessageEnd: return policy.interior;
-    case CheckpointKind::kTip:
     case CheckpointKind::kPromptEnd: return policy.tip;
     case CheckpointKind::kJunction:
     case CheckpointKind::kSystemEnd: return policy.proven;
@@ -470,7 +468,7 @@ void StateCache::end(SlotId slot) {
   memory_.remember(held.space, keys_of(held), now());
   if (seen_ && !held.tokens.empty()) {
     seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
-    seen_->trim_ghost(options_.memory.ghost_tokens_max);
+    forget_beyond_limits(*seen_, options_.memory);
   }
   shorten(held, engine_.length(slot));
   held.prompt = {};
@@ -513,6 +511,9 @@ ByteCount StateCache::clear() {
 
 std::vector<std::string> StateCache::check() const {
   std::vector<std::string> violations = memory_.check();
+  if (seen_) {
+    for (std::string& violation : seen_->check()) violations.push_back(std::move(violation));
+  }
   for (std::size_t i = 0; i < live_.size(); ++i) {
     const Live& held = live_[i];
     const std::string name = "slot " + std::to_string(i);

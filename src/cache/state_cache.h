@@ -22,7 +22,7 @@
 //   C1  a slot's tokens are as many as the engine says it holds
 //   C2  0 <= exact <= length of the slot's tokens
 //   C3  checkpoints still to be taken lie beyond the slot's tokens, ascending
-//   C4  those of MemoryTier
+//   C4  those of MemoryTier, and of the tree of what has been seen
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -118,7 +118,6 @@ class StateCache {
   void note_prefill_speed(TokenPos tokens, double ms);
 
   // -- looking in ----------------------------------------------------------------
-  [[nodiscard]] TokenSpan tokens(SlotId slot) const { return live(slot).tokens; }
   [[nodiscard]] TokenPos length(SlotId slot) const { return length_of(live(slot).tokens); }
   [[nodiscard]] std::uint64_t run(SlotId slot) const { return live(slot).run; }
   [[nodiscard]] const MemoryTier& memory() const { return memory_; }
@@ -178,7 +177,7 @@ class StateCache {
   }
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
-  [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos fresh) const;
+  [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
   [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/chat.h"
-#include "cli/nearest_name.h"
+#include "cli/small_options.h"
 #include "cli/text_wrap.h"
 
 namespace holdfast {
@@ -67,37 +67,9 @@ const ChatOption* find_chat_option(std::string_view name) {
   return nullptr;
 }
 
-Error unknown_chat_option(const std::string& name) {
-  std::vector<std::string> known;
-  for (const ChatOption& option : chat_options()) known.push_back(option.name);
-  const std::string nearest = nearest_name(name, known);
-  return invalid_argument(
-      name, "unknown option " + name + did_you_mean(nearest, "; see holdfast chat --help"));
-}
-
 void add_word(std::string& question, const std::string& word) {
   if (!question.empty()) question += ' ';
   question += word;
-}
-
-Result<void> take_option(std::span<const std::string> args, std::size_t& at, ChatOptions& options) {
-  const std::string& argument = args[at++];
-  const auto equals = std::min(argument.find('='), argument.size());
-  const std::string name = argument.substr(0, equals);
-  const ChatOption* option = find_chat_option(name);
-  if (option == nullptr) return unknown_chat_option(name);
-  std::string value;
-  if (equals < argument.size()) {
-    value = argument.substr(equals + 1);
-  } else if (!option->value.empty()) {
-    if (at == args.size()) {
-      return invalid_argument(name,
-                              "option " + name + " needs a value: " + name + " " + option->value);
-    }
-    value = args[at++];
-  }
-  if (option->set(options, value)) return {};
-  return invalid_argument(name, "option " + name + " cannot be \"" + value + "\"");
 }
 
 void take_environment(const Environment& env, ChatOptions& options) {
@@ -119,7 +91,9 @@ Result<ChatOptions> parse_chat_options(std::span<const std::string> args, const 
       if (argument == "--") {
         words_only = true;
         ++at;
-      } else if (const auto taken = take_option(args, at, options); !taken) {
+      } else if (const auto taken =
+                     take_small_option(args, at, options, chat_options(), find_chat_option, "chat");
+                 !taken) {
         return taken.error();
       }
       continue;

@@ -5,26 +5,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "cli/text_parts.h"
+
 namespace holdfast {
-namespace {
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3 && text[at - 4] != '-';) {
-    at -= 3;
-    text.insert(at, ",");
-  }
-  return text;
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
-  return buffer.data();
-}
-
-}  // namespace
-
 std::string harmless(std::string_view text) {
   std::string safe;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "cli/explain_view.h"
 #include "cli/http_client.h"
 #include "cli/option_values.h"
+#include "cli/small_options.h"
 
 namespace holdfast {
 namespace {
@@ -70,35 +71,6 @@ const ExplainOption* find_explain_option(std::string_view name) {
     if (option.name == name) return &option;
   }
   return nullptr;
-}
-
-Error unknown_option(const std::string& name) {
-  std::vector<std::string> known;
-  for (const ExplainOption& option : explain_options()) known.push_back(option.name);
-  return invalid_argument(
-      name, "unknown option " + name +
-                did_you_mean(nearest_name(name, known), "; see holdfast explain --help"));
-}
-
-Result<void> take_option(std::span<const std::string> args, std::size_t& at,
-                         ExplainOptions& options) {
-  const std::string& argument = args[at++];
-  const auto equals = std::min(argument.find('='), argument.size());
-  const std::string name = argument.substr(0, equals);
-  const ExplainOption* option = find_explain_option(name);
-  if (option == nullptr) return unknown_option(name);
-  std::string value;
-  if (equals < argument.size()) {
-    value = argument.substr(equals + 1);
-  } else if (!option->value.empty()) {
-    if (at == args.size()) {
-      return invalid_argument(name,
-                              "option " + name + " needs a value: " + name + " " + option->value);
-    }
-    value = args[at++];
-  }
-  if (option->set(options, value)) return {};
-  return invalid_argument(name, "option " + name + " cannot be \"" + value + "\"");
 }
 
 // --- the server -------------------------------------------------------------------
@@ -195,7 +167,10 @@ Result<ExplainOptions> parse_explain_options(std::span<const std::string> args,
   if (key != env.end()) options.api_key = key->second.substr(0, key->second.find(','));
   for (std::size_t at = 0; at < args.size();) {
     if (args[at].starts_with('-')) {
-      if (const auto taken = take_option(args, at, options); !taken) return taken.error();
+      if (const auto taken = take_small_option(args, at, options, explain_options(),
+                                               find_explain_option, "explain");
+          !taken)
+        return taken.error();
       continue;
     }
     if (!options.id.empty()) {

@@ -11,6 +11,7 @@
 
 #include "cli/chat_json.h"
 #include "cli/chat_view.h"
+#include "cli/text_parts.h"
 #include "cli/text_wrap.h"
 #include "state/parts.h"
 
@@ -25,21 +26,6 @@ constexpr std::size_t kTextCharacters = 60;
 
 std::int64_t count_at(const Json& json, const char* key) {
   return static_cast<std::int64_t>(number_at(json, key));
-}
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, ",");
-  }
-  return text;
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
-  return buffer.data();
 }
 
 // "0.11 s", "4.6 s", "3 min": about two digits.

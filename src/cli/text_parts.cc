@@ -1,5 +1,8 @@
 #include "cli/text_parts.h"
 
+#include <array>
+#include <cstdio>
+
 #include <algorithm>
 
 namespace holdfast {
@@ -28,6 +31,21 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
     text += part;
   }
   return text;
+}
+
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3 && text[at - 4] != '-';) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+  return buffer.data();
 }
 
 }  // namespace holdfast

@@ -10,7 +10,6 @@ const char* checkpoint_kind_name(CheckpointKind kind) {
   switch (kind) {
     case CheckpointKind::kStep: return "step";
     case CheckpointKind::kMessageEnd: return "message end";
-    case CheckpointKind::kTip: return "tip";
     case CheckpointKind::kJunction: return "junction";
     case CheckpointKind::kPromptEnd: return "prompt end";
     case CheckpointKind::kSystemEnd: return "system end";
@@ -18,7 +17,7 @@ const char* checkpoint_kind_name(CheckpointKind kind) {
   return "?";
 }
 
-bool always_kept(CheckpointKind kind) { return kind >= CheckpointKind::kTip; }
+bool always_kept(CheckpointKind kind) { return kind >= CheckpointKind::kJunction; }
 
 namespace {
 

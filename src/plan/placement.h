@@ -31,7 +31,6 @@ namespace holdfast {
 enum class CheckpointKind {
   kStep,  // inside a long message
   kMessageEnd,
-  kTip,        // the last token computed
   kJunction,   // where a prompt left a path that was known
   kPromptEnd,  // before the generation header
   kSystemEnd,  // after the system and tools block

@@ -33,6 +33,7 @@ class Reuse : public ::testing::TestWithParam<FakeKind> {
     answer = recorder->text_;
     const Receipt receipt = *recorder->finished_->receipt;
     EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
     EXPECT_EQ(receipt.restored, recorder->finished_->timings.cached_tokens);
     return receipt;
   }
@@ -272,6 +273,26 @@ TEST_P(Reuse, APromptOfNothingButTurnEndsIsBounded) {
   EXPECT_LE(receipt.checkpoints, 2000 / 32 + 3);
 }
 
+// Where copying is slow beside reading, only what is always kept is kept.
+TEST_P(Reuse, CheckpointsTakeASmallShareOfTheTime) {
+  const auto taken_when_a_copy_takes = [](std::chrono::milliseconds copy) {
+    ManualClock* clock = nullptr;
+    FakeOptions fake{.kind = GetParam(), .slots = 1, .context_tokens = 4096};
+    fake.faults = [&](FakeOperation operation) {
+      if (operation == FakeOperation::kSave) clock->advance(copy);
+      return FakeFault::kNone;
+    };
+    Bench bench(fake, with_memory());
+    clock = &bench.clock;
+    const auto recorder = bench.submit(std::string(1600, 'x') + "</s><s>");
+    bench.turn_until_ended(*recorder);
+    return recorder->finished_->receipt->checkpoints;
+  };
+  EXPECT_EQ(taken_when_a_copy_takes(std::chrono::milliseconds(0)), 101);
+  EXPECT_LE(taken_when_a_copy_takes(std::chrono::milliseconds(20)), 5);
+  EXPECT_GE(taken_when_a_copy_takes(std::chrono::milliseconds(20)), 2) << "the prompt's end too";
+}
+
 TEST_P(Reuse, ClearingAfterTheEndIsAnsweredByABrokenPromise) {
   Bench bench({.kind = GetParam()}, with_memory());
   bench.scheduler.stop(StopMode::kFinish);
@@ -405,6 +426,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     SchedulerOptions options = with_memory(budgets[below(budgets.size())], deterministic);
     options.cache.memory.ghost_tokens_max = std::vector<std::uint64_t>{0, 50, 300, 1000}[below(4)];
     options.cache.checkpoints = below(5) != 0;
+    if (below(3) == 0) options.cache.memory.nodes_max = 10;
     Bench bench(fake, options);
     std::vector<std::string> histories = {kSystem, "<s>system: another</s>"};
     struct Running {
