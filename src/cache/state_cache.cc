@@ -214,7 +214,8 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   place(live(slot), prompt, receipt);
   if (companion_ != nullptr) {
     const TokenSpan restored = live(slot).tokens;
-    receipt.companion = std::clamp(companion_->follow(slot, restored), 0, length_of(restored));
+    const Followed followed = companion_->follow(slot, {.tokens = restored});
+    receipt.companion = std::clamp(followed.held, 0, length_of(restored));
   }
   ++totals_.requests;
   totals_.prompt_tokens += prompt.tokens.size();
@@ -436,6 +437,7 @@ TokenPos StateCache::chunk_end(SlotId slot) const {
 }
 
 void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
+  if (companion_ != nullptr) companion_->advance(slot, chunk);
   Live& held = live(slot);
   const TokenPos before = length_of(held.tokens);
   held.tokens.insert(held.tokens.end(), chunk.begin(), chunk.end());
@@ -458,9 +460,11 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
   }
 }
 
-void StateCache::decoded(SlotId slot, Token token) {
-  live(slot).tokens.push_back(token);
-  if (options_.deterministic) live(slot).keys.push_back(token);
+void StateCache::decoded(SlotId slot, TokenSpan kept) {
+  Live& held = live(slot);
+  held.tokens.insert(held.tokens.end(), kept.begin(), kept.end());
+  if (options_.deterministic) held.keys.insert(held.keys.end(), kept.begin(), kept.end());
+  if (companion_ != nullptr) companion_->advance(slot, kept);
 }
 
 void StateCache::end(SlotId slot) {

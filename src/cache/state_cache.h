@@ -109,7 +109,8 @@ class StateCache {
   [[nodiscard]] Result<void> before_chunk(SlotId slot);
   // The engine has appended these tokens, up to chunk_end().
   void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt);
-  void decoded(SlotId slot, Token token);
+  // The engine's latest decode appended these to the slot, and they stay.
+  void decoded(SlotId slot, TokenSpan kept);
   // The request is over, or failed: the engine may have emptied the slot.
   void end(SlotId slot);
   // The answer that ended on this slot called a tool: its client will soon be back.

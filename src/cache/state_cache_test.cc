@@ -30,9 +30,9 @@ class CacheOnOneSlot : public ::testing::Test {
     EXPECT_TRUE(engine_.prefill(kSlot, rest, LogitsOf::kLastToken).ok());
     cache_.prefilled(kSlot, rest, receipt);
     for (const Token token : {7, 8}) {
-      const DecodeStep step{kSlot, token};
+      const DecodeStep step{kSlot, {&token, 1}};
       EXPECT_TRUE(engine_.decode({&step, 1}).ok());
-      cache_.decoded(kSlot, token);
+      cache_.decoded(kSlot, {&token, 1});
     }
     const std::uint64_t run = cache_.run(kSlot);
     cache_.end(kSlot);

@@ -38,10 +38,10 @@ struct SlotId {
   auto operator<=>(const SlotId&) const = default;
 };
 
-// One token to append to one slot.
+// Tokens to append to one slot: one that was sampled, and what may follow it.
 struct DecodeStep {
   SlotId slot;
-  Token token = 0;
+  TokenSpan tokens;
 };
 
 enum class CutAnswer { kDone, kRefused };
@@ -131,15 +131,25 @@ class Engine {
   // On an Error the slot is empty.
   [[nodiscard]] virtual Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) = 0;
 
-  // Appends one token to each of several distinct slots in one batch, keeping
-  // the logits of each. On an Error all slots named are empty.
+  // The most tokens that decode() takes for one slot.
+  [[nodiscard]] virtual TokenPos decode_tokens_max() const = 0;
+  // Whether, right after a decode of more than `count` tokens, cut() will take the
+  // last `count` of them back. Where it will not, a snapshot taken before does.
+  [[nodiscard]] virtual bool can_take_back(TokenPos count) const = 0;
+
+  // Appends equally many tokens to each of several slots in one batch, keeping the
+  // logits of every token. On an Error all slots named are empty.
+  // REQUIRES: the slots ascend and, for more than one token each, are neighbours;
+  // 1 .. decode_tokens_max() tokens, which fit the context.
   [[nodiscard]] virtual Result<void> decode(std::span<const DecodeStep> steps) = 0;
 
-  // Chooses the next token from the logits of the slot's last token.
-  // REQUIRES: the slot was part of the latest prefill (with logits) or decode.
-  [[nodiscard]] virtual Result<Sampled> sample(SlotId slot, Sampler& sampler) = 0;
+  // Chooses the token that follows one of the slot's latest tokens, from its logits.
+  // `row` counts the tokens of the latest decode; after a prefill it is 0.
+  // REQUIRES: the slot was part of the latest prefill (with logits) or decode, and
+  // has not been cut since.
+  [[nodiscard]] virtual Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row = 0) = 0;
   // The logits themselves; same requirement, valid until the next prefill/decode.
-  [[nodiscard]] virtual std::span<const float> logits(SlotId slot) = 0;
+  [[nodiscard]] virtual std::span<const float> logits(SlotId slot, TokenPos row = 0) = 0;
 
   // Removes the tokens from `position` on. Refused, with nothing changed, where
   // a part cannot be cut there. Cutting at length() or at 0 is never refused.

@@ -96,9 +96,9 @@ FakeFault FakeEngine::fault(FakeOperation operation) const {
   return options_.faults ? options_.faults(operation) : FakeFault::kNone;
 }
 
-void FakeEngine::forget_logits() {
+void FakeEngine::forget_outputs() {
   for (State& state : states_) {
-    state.has_logits = false;
+    state.outputs.clear();
     state.undo.clear();
   }
 }
@@ -138,7 +138,7 @@ std::uint64_t FakeEngine::digest(const State& state) const {
 Result<void> FakeEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {
   CHECK(!chunk.empty() && length_of(chunk) <= options_.chunk_tokens_max);
   CHECK(length(slot) + length_of(chunk) <= options_.context_tokens);
-  forget_logits();
+  forget_outputs();
   if (fault(FakeOperation::kPrefill) == FakeFault::kFail) {
     clear(slot);
     return failure("prefill was told to fail");
@@ -151,40 +151,49 @@ Result<void> FakeEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) 
     if (has(PartKind::kSnapshot)) now.recurrent = mix(now.recurrent, kChunkEnd);
     if (has(PartKind::kExtent)) now.rows.back() = mix(now.rows.back(), kChunkEnd);
   }
-  now.has_logits = logits == LogitsOf::kLastToken;
+  if (logits == LogitsOf::kLastToken) now.outputs.push_back(digest(now));
   tokens_prefilled_ += chunk.size();
   return {};
 }
 
 Result<void> FakeEngine::decode(std::span<const DecodeStep> steps) {
   CHECK(!steps.empty());
-  forget_logits();
+  forget_outputs();
   if (fault(FakeOperation::kDecode) == FakeFault::kFail) {
     for (const DecodeStep& step : steps) clear(step.slot);
     return failure("decode was told to fail");
   }
-  for (const DecodeStep& step : steps) {
-    CHECK(length(step.slot) < options_.context_tokens);
-    append(state(step.slot), step.token, kHowDecoded);
-    state(step.slot).has_logits = true;
+  const std::size_t count = steps.front().tokens.size();
+  CHECK(count >= 1 && static_cast<TokenPos>(count) <= options_.decode_tokens_max);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& [slot, tokens] = steps[i];
+    CHECK(tokens.size() == count && length(slot) + length_of(tokens) <= options_.context_tokens);
+    CHECK(i == 0 || steps[i - 1].slot < slot);
+    CHECK(i == 0 || count == 1 || steps[i - 1].slot.value + 1 == slot.value);
+    State& now = state(slot);
+    for (const Token token : tokens) {
+      append(now, token, kHowDecoded);
+      now.outputs.push_back(digest(now));
+    }
   }
   return {};
 }
 
 // Letters, and now and then the end of a turn.
-std::span<const float> FakeEngine::logits(SlotId slot) {
-  CHECK(state(slot).has_logits);
-  const std::uint64_t hash = digest(state(slot));
+std::span<const float> FakeEngine::logits(SlotId slot, TokenPos row) {
+  const auto& outputs = state(slot).outputs;
+  CHECK(row >= 0 && row < static_cast<TokenPos>(outputs.size()));
+  const std::uint64_t hash = outputs[static_cast<std::size_t>(row)];
   logits_.assign(kFakeVocabulary, 0.0F);
   const bool ends = (hash >> 32) % 64 == 0;
   logits_[ends ? kFakeTurnEnd : 'a' + hash % 26] = 1.0F;
   return logits_;
 }
 
-Result<Sampled> FakeEngine::sample(SlotId slot, Sampler&) {
-  const auto row = logits(slot);
+Result<Sampled> FakeEngine::sample(SlotId slot, Sampler&, TokenPos row) {
+  const auto values = logits(slot, row);
   Sampled sampled;
-  sampled.token = static_cast<Token>(std::ranges::max_element(row) - row.begin());
+  sampled.token = static_cast<Token>(std::ranges::max_element(values) - values.begin());
   return sampled;
 }
 
@@ -219,9 +228,14 @@ CutAnswer FakeEngine::cut(SlotId slot, TokenPos position) {
   if (has(PartKind::kExtent)) now.rows.resize(static_cast<std::size_t>(position));
   if (has(PartKind::kWindow)) now.window.resize(now.window.size() - removed);
   now.length = position;
-  now.has_logits = false;
+  now.outputs.clear();
   now.undo.clear();
   return CutAnswer::kDone;
+}
+
+bool FakeEngine::can_take_back(TokenPos count) const {
+  if (has(PartKind::kWindow)) return false;  // it holds no more than its window
+  return !has(PartKind::kSnapshot) || count <= options_.rollback_depth;
 }
 
 void FakeEngine::clear(SlotId slot) { state(slot) = State{}; }

@@ -38,6 +38,7 @@ struct FakeOptions {
   TokenPos chunk_tokens_max = 64;
   TokenPos window = 32;
   TokenPos rollback_depth = 0;
+  TokenPos decode_tokens_max = 16;
   bool chunk_sensitive = false;
   // Asked before every operation.
   std::function<FakeFault(FakeOperation)> faults;
@@ -57,10 +58,12 @@ class FakeEngine final : public Engine {
   [[nodiscard]] TokenPos context_tokens() const override { return options_.context_tokens; }
   [[nodiscard]] TokenPos chunk_tokens_max() const override { return options_.chunk_tokens_max; }
   [[nodiscard]] TokenPos length(SlotId slot) const override { return state(slot).length; }
+  [[nodiscard]] TokenPos decode_tokens_max() const override { return options_.decode_tokens_max; }
+  [[nodiscard]] bool can_take_back(TokenPos count) const override;
   [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
   [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
-  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler) override;
-  [[nodiscard]] std::span<const float> logits(SlotId slot) override;
+  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
+  [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
   [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override;
@@ -84,8 +87,8 @@ class FakeEngine final : public Engine {
     std::vector<std::uint64_t> rows;    // extents: one for each token
     std::vector<std::uint64_t> window;  // the last `window` rows at most
     std::uint64_t recurrent = 0;
-    std::vector<std::uint64_t> undo;  // recurrent values before the last tokens
-    bool has_logits = false;
+    std::vector<std::uint64_t> undo;     // recurrent values before the last tokens
+    std::vector<std::uint64_t> outputs;  // what the logits of the latest tokens follow from
   };
 
   [[nodiscard]] bool has(PartKind kind) const { return shape_.find(kind) != nullptr; }
@@ -93,7 +96,7 @@ class FakeEngine final : public Engine {
   [[nodiscard]] State& state(SlotId slot);
   [[nodiscard]] FakeFault fault(FakeOperation operation) const;
   void append(State& state, Token token, std::uint64_t how);
-  void forget_logits();
+  void forget_outputs();
   [[nodiscard]] std::uint64_t digest(const State& state) const;
 
   FakeOptions options_;

@@ -17,8 +17,9 @@ Tokens continue_greedily(FakeEngine& engine, SlotId slot) {
   auto sampler = FakeText().make_sampler({}, nullptr);
   EXPECT_TRUE(engine.prefill(slot, letters("?"), LogitsOf::kLastToken).ok());
   for (int i = 0; i < 10; ++i) {
-    out.push_back(engine.sample(slot, **sampler).value().token);
-    const DecodeStep step{slot, out.back()};
+    out.push_back(engine.sample(slot, **sampler, 0).value().token);
+    const Token last = out.back();
+    const DecodeStep step{slot, {&last, 1}};
     EXPECT_TRUE(engine.decode({&step, 1}).ok());
   }
   return out;

@@ -315,7 +315,12 @@ TEST_P(Reuse, WithoutAnySpaceNothingIsKeptAndNothingBreaks) {
 class StubbornCompanion final : public Companion {
  public:
   explicit StubbornCompanion(TokenPos says) : says_(says) {}
-  TokenPos follow(SlotId, TokenSpan) noexcept override { return says_; }
+  [[nodiscard]] std::string_view name() const noexcept override { return "stubborn"; }
+  [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
+  Followed follow(SlotId, const CompanionPoint&) noexcept override { return {.held = says_}; }
+  void advance(SlotId, TokenSpan) noexcept override {}
+  void draft(std::span<DraftWish>) noexcept override {}
+  CompanionSaved save(SlotId, std::span<const TokenRange>) noexcept override { return {}; }
 
  private:
   TokenPos says_;

@@ -409,14 +409,14 @@ bool Scheduler::decode_all() {
 
 void Scheduler::decode_together(std::span<Slot* const> slots) {
   std::vector<DecodeStep> steps;
-  for (const Slot* slot : slots) steps.push_back({slot->id, *slot->job->next_token});
+  for (const Slot* slot : slots) steps.push_back({slot->id, {&*slot->job->next_token, 1}});
   ++totals_.decode_steps;
   if (auto run = engine_.decode(steps); !run) {
     for (Slot* slot : slots) fail(*slot, run.error());
     return;
   }
   for (Slot* slot : slots) {
-    cache_.decoded(slot->id, *slot->job->next_token);
+    cache_.decoded(slot->id, {&*slot->job->next_token, 1});
     slot->job->next_token.reset();
     sample_next(*slot);
   }

@@ -10,6 +10,9 @@
 //
 // Rows of a sliding window are held the same way, by a Snapshot (snapshot.h).
 //
+// A block may also hold the rows that a companion (engine/companion.h) has for the
+// same tokens. They are valid or damaged apart from the primary's.
+//
 // Value semantics: made once, never changed; any thread may read.
 #pragma once
 
@@ -21,6 +24,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "state/checked_bytes.h"
 #include "state/state_bytes.h"
 #include "state/tokens.h"
 
@@ -28,10 +32,6 @@ namespace holdfast {
 
 // The engine's attention tile, and the grain at which grids are rounded.
 inline constexpr TokenPos kBlockTokens = 64;
-
-// Which model's state this is. A companion's will be 1; nothing makes one yet.
-using PartIndex = std::uint8_t;
-inline constexpr PartIndex kPrimaryPart = 0;
 
 // Tokens [begin, end) of a sequence, by absolute position.
 struct TokenRange {
@@ -53,25 +53,29 @@ class ExtentBlock {
   // REQUIRES: `range` is not empty and lies between two neighbouring multiples
   // of kBlockTokens; `bytes` holds exactly its rows.
   ExtentBlock(TokenRange range, StateBytes bytes, std::uint64_t checksum = 0,
-              PartIndex part = kPrimaryPart)
-      : range_(range), part_(part), checksum_(checksum), bytes_(std::move(bytes)) {
+              CheckedBytes companion = {})
+      : range_(range),
+        checksum_(checksum),
+        bytes_(std::move(bytes)),
+        companion_(std::move(companion)) {
     bytes_.shrink_to_fit();  // what is counted is what is held
+    companion_.bytes.shrink_to_fit();
     CHECK(0 <= range.begin && range.begin < range.end);
     CHECK(range.begin / kBlockTokens == (range.end - 1) / kBlockTokens);
     CHECK(!bytes_.empty());
   }
 
   [[nodiscard]] TokenRange range() const { return range_; }
-  [[nodiscard]] PartIndex part() const { return part_; }
   [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] ByteCount size() const { return bytes_.size(); }
+  [[nodiscard]] const CheckedBytes& companion() const { return companion_; }
+  [[nodiscard]] ByteCount size() const { return bytes_.size() + companion_.bytes.size(); }
 
  private:
   TokenRange range_;
-  PartIndex part_;
   std::uint64_t checksum_;
   StateBytes bytes_;
+  CheckedBytes companion_;
 };
 
 using ExtentBlockPtr = std::shared_ptr<const ExtentBlock>;

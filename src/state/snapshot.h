@@ -8,6 +8,9 @@
 //   snapshot @p1  ------------------^        holds w0 w1 w2
 //   snapshot @p2        ------------------^  holds    w1 w2 w3
 //
+// A companion's part that belongs to the same position (its hidden row, its own
+// recurrent state) goes with it, valid or damaged apart from the primary's.
+//
 // Value semantics: made once, never changed; any thread may read.
 #pragma once
 
@@ -26,32 +29,33 @@ class Snapshot {
   // REQUIRES: position > 0 (the empty state needs no snapshot); there are bytes
   // or window rows; the window lies below the position.
   Snapshot(TokenPos position, StateBytes bytes, std::vector<ExtentBlockPtr> window = {},
-           std::uint64_t checksum = 0, PartIndex part = kPrimaryPart)
+           std::uint64_t checksum = 0, CheckedBytes companion = {})
       : position_(position),
-        part_(part),
         checksum_(checksum),
         bytes_(std::move(bytes)),
-        window_(std::move(window)) {
+        window_(std::move(window)),
+        companion_(std::move(companion)) {
     bytes_.shrink_to_fit();  // what is counted is what is held
+    companion_.bytes.shrink_to_fit();
     CHECK(position > 0);
     CHECK(!bytes_.empty() || !window_.empty());
     for (const ExtentBlockPtr& rows : window_) CHECK(rows && rows->range().begin < position);
   }
 
   [[nodiscard]] TokenPos position() const { return position_; }
-  [[nodiscard]] PartIndex part() const { return part_; }
   [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::span<const ExtentBlockPtr> window() const { return window_; }
   // Its own bytes, without the window rows that others may share.
-  [[nodiscard]] ByteCount size() const { return bytes_.size(); }
+  [[nodiscard]] const CheckedBytes& companion() const { return companion_; }
+  [[nodiscard]] ByteCount size() const { return bytes_.size() + companion_.bytes.size(); }
 
  private:
   TokenPos position_;
-  PartIndex part_;
   std::uint64_t checksum_;
   StateBytes bytes_;
   std::vector<ExtentBlockPtr> window_;
+  CheckedBytes companion_;
 };
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;

@@ -24,8 +24,8 @@ struct HeldSnapshot {
   explicit operator bool() const { return snapshot != nullptr; }
 };
 
-// What a node holds of one model's state. A companion's state will be a second
-// one of these beside `Node::state`, split, joined, pinned and settled alike.
+// What a node holds of a state. A companion's part of it lies inside the blocks and
+// the snapshot, so that it is split, joined, pinned and charged with them.
 struct PartState {
   BlockRow row;           // rows of the edge's tokens
   HeldSnapshot snapshot;  // at the node's end

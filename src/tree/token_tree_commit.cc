@@ -20,12 +20,11 @@ void verify(const Commit& commit) {
   CHECK(length > 0);
   TokenPos reached = 0;
   for (const ExtentBlockPtr& block : commit.blocks) {
-    CHECK(block->part() == kPrimaryPart);
     CHECK(reached <= block->range().begin && block->range().end <= length);
     reached = block->range().end;
   }
   for (const SnapshotPtr& snapshot : commit.snapshots) {
-    CHECK(snapshot->part() == kPrimaryPart && snapshot->position() <= length);
+    CHECK(snapshot->position() <= length);
   }
   for (const PlacedHints& mark : commit.marks) {
     CHECK(0 < mark.position && mark.position <= length);
@@ -145,7 +144,6 @@ Committed TokenTree::commit(const Commit& commit) {
 
 NodeId TokenTree::attach(NodeId node, SnapshotPtr snapshot, Tick now) {
   Node& path = core_->at(node);
-  CHECK(snapshot->part() == kPrimaryPart);
   CHECK(path.begin() < snapshot->position() && snapshot->position() <= path.end);
   return core_->tidy(attach_at(*core_, path, std::move(snapshot), core_->advance(now))).id;
 }

@@ -101,9 +101,9 @@ class CachedServer {
       if (i == decoded) break;
       const auto best = static_cast<Token>(std::ranges::max_element(row) - row.begin());
       answer.tokens.push_back(best);
-      const DecodeStep step{kSlot, best};
+      const DecodeStep step{kSlot, {&best, 1}};
       EXPECT_TRUE(engine_.decode({&step, 1}).ok());
-      cache_->decoded(kSlot, best);
+      cache_->decoded(kSlot, {&best, 1});
     }
   }
 

@@ -158,9 +158,14 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
 // Failure 1 of the design: a companion that cannot be trimmed, or answers nonsense.
 class StubbornCompanion final : public Companion {
  public:
-  TokenPos follow(SlotId, TokenSpan tokens) noexcept override {
-    return ++calls_ % 2 == 0 ? -1 : length_of(tokens) + 100;
+  [[nodiscard]] std::string_view name() const noexcept override { return "stubborn"; }
+  [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
+  Followed follow(SlotId, const CompanionPoint& point) noexcept override {
+    return {.held = ++calls_ % 2 == 0 ? -1 : length_of(point.tokens) + 100};
   }
+  void advance(SlotId, TokenSpan) noexcept override {}
+  void draft(std::span<DraftWish>) noexcept override {}
+  CompanionSaved save(SlotId, std::span<const TokenRange>) noexcept override { return {}; }
 
  private:
   int calls_ = 0;

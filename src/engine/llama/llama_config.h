@@ -30,9 +30,13 @@ struct LlamaConfig {
   bool use_mmap = true;
   bool use_mlock = false;
   bool warm_up = true;
-  // Tokens that a recurrent state can take back after a verify step, where the
+  // The longest draft that decode() takes beside the token that was sampled.
+  TokenPos draft_tokens_max = 0;
+  // Tokens that a recurrent state can take back after a decode, where the
   // architecture can at all; costs a state per slot and token.
   TokenPos rollback_depth = 0;
+  // Load the model's MTP block and keep hidden rows for it.
+  bool mtp = false;
   std::string split_mode = "layer";
   int main_gpu = 0;
   std::vector<float> tensor_split;

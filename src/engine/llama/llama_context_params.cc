@@ -77,10 +77,12 @@ Result<llama_context_params> make_context_params(const LlamaConfig& config) {
   params.n_seq_max = slots;
   params.kv_unified = false;
   params.n_ubatch = static_cast<std::uint32_t>(config.ubatch);
-  params.n_batch = std::max(params.n_ubatch, slots);
-  // One row of logits a slot; the default would reserve one for every token of a batch.
-  params.n_outputs_max = slots;
-  params.n_outputs_max_per_seq = 1;
+  // Rows of logits as many as a decode can ask for; the default would reserve one for
+  // every token of a batch.
+  const auto rows_per_slot = static_cast<std::uint32_t>(1 + config.draft_tokens_max);
+  params.n_batch = std::max(params.n_ubatch, slots * rows_per_slot);
+  params.n_outputs_max = slots * rows_per_slot;
+  params.n_outputs_max_per_seq = rows_per_slot;
   params.n_rs_seq = static_cast<std::uint32_t>(config.rollback_depth);
   params.n_threads = config.threads > 0 ? config.threads : default_threads();
   params.n_threads_batch = config.threads_batch > 0 ? config.threads_batch : params.n_threads;

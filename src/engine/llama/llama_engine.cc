@@ -1,5 +1,7 @@
 #include "engine/llama/llama_engine.h"
 
+#include <llama-ext.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -48,12 +50,17 @@ LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr con
       shape_(std::move(shape)),
       context_tokens_(static_cast<TokenPos>(llama_n_ctx_seq(context_.get()))),
       chunk_tokens_max_(static_cast<TokenPos>(llama_n_ubatch(context_.get()))),
+      decode_tokens_max_(1 + config.draft_tokens_max),
       vocabulary_(
           static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
       slots_(static_cast<std::size_t>(config.slots)),
       row_maps_(static_cast<std::size_t>(config.slots)) {
   if (Part* snapshot = const_cast<Part*>(shape_.find(PartKind::kSnapshot))) {
     snapshot->rollback_depth = static_cast<TokenPos>(llama_n_rs_seq(context_.get()));
+  }
+  if (config.mtp) {
+    hidden_width_ = static_cast<std::size_t>(llama_model_n_embd_out(model_.get()));
+    llama_set_embeddings_nextn(context_.get(), true, /*masked=*/false);
   }
 }
 
@@ -129,9 +136,20 @@ Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots) {
 
 void LlamaEngine::forget_outputs() {
   for (SlotState& slot : slots_) {
-    slot.output_row = -1;
+    slot.batch_begin = -1;
+    slot.batch_tokens = 0;
+    slot.outputs = 0;
     slot.rollback_left = 0;
   }
+}
+
+void LlamaEngine::note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs) {
+  SlotState& now = state(slot);
+  now.length += count;
+  now.batch_begin = begin;
+  now.batch_tokens = count;
+  now.outputs = outputs;
+  now.rollback_left = std::min(static_cast<TokenPos>(llama_n_rs_seq(context_.get())), count - 1);
 }
 
 Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {
@@ -144,41 +162,55 @@ Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits)
     append_to_batch(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
   }
   if (auto run = run_batch({&slot, 1}); !run) return run;
-  SlotState& now = state(slot);
-  now.length += count;
-  now.output_row = logits == LogitsOf::kLastToken ? count - 1 : -1;
-  now.rollback_left = std::min(static_cast<TokenPos>(llama_n_rs_seq(context_.get())), count - 1);
+  note_batch(slot, 0, count, logits == LogitsOf::kLastToken ? 1 : 0);
   return {};
 }
 
 Result<void> LlamaEngine::decode(std::span<const DecodeStep> steps) {
   CHECK(!steps.empty());
   forget_outputs();
+  const TokenPos count = length_of(steps.front().tokens);
+  CHECK(count >= 1 && count <= decode_tokens_max_);
   std::vector<SlotId> slots;
   for (const DecodeStep& step : steps) {
-    CHECK(std::ranges::find(slots, step.slot) == slots.end());
-    CHECK(length(step.slot) < context_tokens_);
-    append_to_batch(step.slot, step.token, length(step.slot), true);
+    CHECK(length_of(step.tokens) == count);
+    CHECK(slots.empty() || (count == 1 ? slots.back().value < step.slot.value
+                                       : slots.back().value + 1 == step.slot.value));
+    CHECK(length(step.slot) + count <= context_tokens_);
+    TokenPos position = length(step.slot);
+    for (const Token token : step.tokens) append_to_batch(step.slot, token, position++, true);
     slots.push_back(step.slot);
   }
   if (auto run = run_batch(slots); !run) return run;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    state(slots[i]).length += 1;
-    state(slots[i]).output_row = static_cast<int>(i);
+  int begin = 0;
+  for (const SlotId slot : slots) {
+    note_batch(slot, begin, count, count);
+    begin += count;
   }
   return {};
 }
 
-Result<Sampled> LlamaEngine::sample(SlotId slot, Sampler& sampler) {
-  const int row = state(slot).output_row;
-  CHECK(row >= 0);
-  return static_cast<LlamaSampler&>(sampler).sample(context_.get(), row, logits(slot));
+int LlamaEngine::batch_row(SlotId slot, TokenPos row) const {
+  const SlotState& now = state(slot);
+  CHECK(row >= 0 && row < now.outputs);
+  return now.batch_begin + now.batch_tokens - now.outputs + row;
 }
 
-std::span<const float> LlamaEngine::logits(SlotId slot) {
-  const int row = state(slot).output_row;
-  CHECK(row >= 0);
-  return {llama_get_logits_ith(context_.get(), row), vocabulary_};
+Result<Sampled> LlamaEngine::sample(SlotId slot, Sampler& sampler, TokenPos row) {
+  return static_cast<LlamaSampler&>(sampler).sample(context_.get(), batch_row(slot, row),
+                                                    logits(slot, row));
+}
+
+std::span<const float> LlamaEngine::logits(SlotId slot, TokenPos row) {
+  return {llama_get_logits_ith(context_.get(), batch_row(slot, row)), vocabulary_};
+}
+
+std::span<const float> LlamaEngine::hidden(SlotId slot, TokenPos row) const {
+  const SlotState& now = state(slot);
+  if (hidden_width_ == 0 || row < 0 || row >= now.batch_tokens) return {};
+  const float* values = llama_get_embeddings_nextn_ith(context_.get(), now.batch_begin + row);
+  if (values == nullptr) return {};
+  return {values, hidden_width_};
 }
 
 // --- going back ------------------------------------------------------------
@@ -220,9 +252,14 @@ CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
     return CutAnswer::kRefused;
   }
   now.length = position;
-  now.output_row = -1;
+  now.outputs = 0;
   now.rollback_left = 0;
   return CutAnswer::kDone;
+}
+
+bool LlamaEngine::can_take_back(TokenPos count) const {
+  const Part* snapshot = shape_.find(PartKind::kSnapshot);
+  return snapshot == nullptr || count <= snapshot->rollback_depth;
 }
 
 void LlamaEngine::clear(SlotId slot) {

@@ -11,9 +11,10 @@
 //   X2  seq_rm of a middle range punches a hole into hybrids: only tails are cut
 //   X3  seq_rm on a sliding window never fails although the window is gone:
 //       can_cut() looks at the oldest position held
-//   X4  a batch of several sequences may move another's rollback planes: a cut
-//       within the rollback depth needs the slot to have been alone in the
-//       engine's latest batch
+//   X4  a batch of several sequences may move another's rollback planes, and is
+//       split where they are of different length or not neighbours: decode() takes
+//       neighbours with equally many tokens, which are one ubatch, and a cut within
+//       the rollback depth needs the slot to have been in the engine's latest batch
 //   X5  seq_cp forgets a pending rollback: seq_cp is not used
 //   X6  a failed or empty restore leaves half a state: load() refuses empty
 //       states, verifies length after the library's own answer, and clears
@@ -58,11 +59,18 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] TokenPos context_tokens() const override { return context_tokens_; }
   [[nodiscard]] TokenPos chunk_tokens_max() const override { return chunk_tokens_max_; }
   [[nodiscard]] TokenPos length(SlotId slot) const override { return state(slot).length; }
+  [[nodiscard]] TokenPos decode_tokens_max() const override { return decode_tokens_max_; }
+  [[nodiscard]] bool can_take_back(TokenPos count) const override;
 
   [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
   [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
-  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler) override;
-  [[nodiscard]] std::span<const float> logits(SlotId slot) override;
+  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
+  [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
+
+  // For an MTP head (LlamaConfig::mtp): the model's hidden row of one of the tokens
+  // that the engine's latest batch, prefill or decode, appended to the slot. `row`
+  // counts them from the first. Empty when the slot was not in that batch.
+  [[nodiscard]] std::span<const float> hidden(SlotId slot, TokenPos row) const;
 
   [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
@@ -84,7 +92,9 @@ class LlamaEngine final : public Engine {
  private:
   struct SlotState {
     TokenPos length = 0;
-    int output_row = -1;         // row of the latest batch's logits, or -1
+    int batch_begin = -1;        // of its tokens in the latest batch; -1: it was not there
+    TokenPos batch_tokens = 0;   // how many of them
+    TokenPos outputs = 0;        // how many of them, the last ones, have logits
     TokenPos rollback_left = 0;  // tokens that may still be taken back (X1, X4)
   };
 
@@ -97,7 +107,9 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] bool window_allows_cut(SlotId slot, TokenPos position) const;
   void append_to_batch(SlotId slot, Token token, TokenPos position, bool logits);
   [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots);
+  void note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs);
   void forget_outputs();
+  [[nodiscard]] int batch_row(SlotId slot, TokenPos row) const;
   [[nodiscard]] Result<const LlamaRowMap*> row_map(SlotId slot) const;
   [[nodiscard]] Result<const LlamaRowMap*> any_row_map(SlotId empty_slot);
   [[nodiscard]] Result<void> verify_loaded(SlotId slot, TokenPos length);
@@ -110,7 +122,9 @@ class LlamaEngine final : public Engine {
   StateShape shape_;
   TokenPos context_tokens_ = 0;
   TokenPos chunk_tokens_max_ = 0;
+  TokenPos decode_tokens_max_ = 1;
   std::size_t vocabulary_ = 0;
+  std::size_t hidden_width_ = 0;  // 0: hidden rows are not kept
   std::vector<SlotState> slots_;
   // Where each slot's extent rows lie; found when a slot first has tokens.
   mutable std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;

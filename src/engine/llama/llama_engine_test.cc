@@ -80,7 +80,8 @@ std::vector<float> decode_greedily(Engine& engine, SlotId slot, int count) {
     const auto row = engine.logits(slot);
     all.insert(all.end(), row.begin(), row.end());
     const auto best = std::ranges::max_element(row) - row.begin();
-    const DecodeStep step{slot, static_cast<Token>(best)};
+    const auto token = static_cast<Token>(best);
+    const DecodeStep step{slot, {&token, 1}};
     EXPECT_TRUE(engine.decode({&step, 1}).ok());
   }
   return all;
@@ -372,7 +373,9 @@ TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
   Engine& engine = *model.engine;
   prefill(engine, kSlot, random_tokens(8, 1));
   prefill(engine, kOther, random_tokens(8, 2));
-  const std::array<DecodeStep, 2> steps{{{kSlot, 1}, {kOther, 2}}};
+  const Tokens sampled{1, 2};
+  const std::array<DecodeStep, 2> steps{
+      {{kSlot, TokenSpan(sampled).first(1)}, {kOther, TokenSpan(sampled).last(1)}}};
   ASSERT_TRUE(engine.decode(steps).ok());
   EXPECT_FALSE(engine.can_cut(kSlot, 8));
   EXPECT_FALSE(engine.can_cut(kOther, 7));

@@ -154,6 +154,7 @@ Result<std::shared_ptr<llama_model>> load_file(const LlamaConfig& config,
   if (!config.tensor_split.empty()) params.tensor_split = shares.data();
   if (!devices->empty()) params.devices = devices->data();
   params.load_mode = load_mode_from(config);
+  params.load_mtp = config.mtp;
   params.progress_callback = report_progress;
   params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
 
