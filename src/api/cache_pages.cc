@@ -125,6 +125,26 @@ void append_times(ObjectWriter& object, const Receipt& receipt) {
   object.real("saved_ms", receipt.saved_ms);
 }
 
+void append_companion(std::string& out, const CompanionReceipt& companion) {
+  ObjectWriter object(out);
+  object.text("name", companion.name);
+  object.integer("held_tokens", companion.held);
+  object.integer("memory_tokens", companion.from_memory);
+  text_or_null(object, "missing", companion.missing);
+  count(object, "drafted", companion.drafts.drafted);
+  count(object, "accepted", companion.drafts.accepted);
+  std::string& places = object.key("by_place");
+  places += '[';
+  for (const DraftCounts::Place& place : companion.drafts.places) {
+    if (place.tried == 0) break;
+    if (places.back() != '[') places += ',';
+    ObjectWriter one(places);
+    count(one, "tried", place.tried);
+    count(one, "accepted", place.accepted);
+  }
+  places += ']';
+}
+
 void append_receipt(std::string& out, const Receipt& receipt, const TextModel& text,
                     ByteCount budget) {
   const Sides sides = sides_of(receipt, text);
@@ -146,7 +166,7 @@ void append_receipt(std::string& out, const Receipt& receipt, const TextModel& t
   }
   append_times(object, receipt);
   if (receipt.companion) {
-    object.integer("companion", *receipt.companion);
+    append_companion(object.key("companion"), *receipt.companion);
   } else {
     object.raw("companion", "null");
   }

@@ -24,7 +24,12 @@
 //     sentence          the same for people
 //   queued_ms, waited_for (null, or the generation that computed the same prefix),
 //   restore_ms, prompt_ms, saved_ms
-//   companion           tokens of the prompt that the draft model had; null: none
+//   companion           null: none; else what drafted beside the model:
+//     name              "mtp" | "draft" | "ngram"
+//     held_tokens       of the restored ones; memory_tokens of those were brought back
+//     missing           null, or why it held fewer, for people
+//     drafted, accepted
+//     by_place          [{tried, accepted}], by the place in the draft
 //   advice              one sentence for people; null: nothing to do better
 //   complete            the request has ended
 //

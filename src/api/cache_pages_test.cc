@@ -41,7 +41,9 @@ Receipt full_receipt() {
   receipt.bytes_out = 8192;
   receipt.checkpoints = 3;
   receipt.history_tokens = 17;
-  receipt.companion = 400;
+  receipt.companion = {
+      .name = "mtp", .held = 300, .from_memory = 200, .missing = "Its rows were damaged."};
+  receipt.companion->drafts.note(3, 1);
   receipt.difference = Difference{.position = 500,
                                   .known = bytes_of("14:03"),
                                   .sent = bytes_of("14:04"),
@@ -76,7 +78,10 @@ TEST(ReceiptJson, HasEveryField) {
       "evicted_for": "budget",
       "sentence": "The state at token 480 was dropped at 06:41:21 UTC because the cache was full."},
     "queued_ms": 1.5, "waited_for": "gen-0", "restore_ms": 2.5, "prompt_ms": 30.0,
-    "saved_ms": 40.0, "companion": 400, "advice": "?", "complete": true})");
+    "saved_ms": 40.0, "companion": {"name": "mtp", "held_tokens": 300, "memory_tokens": 200,
+      "missing": "Its rows were damaged.", "drafted": 3, "accepted": 1,
+      "by_place": [{"tried": 1, "accepted": 1}, {"tried": 1, "accepted": 0}]},
+    "advice": "?", "complete": true})");
   expected["advice"] = json.value("advice", "");
   EXPECT_EQ(json, expected) << json.dump(2);
   EXPECT_NE(json["advice"].get<std::string>().find("\"14:03\" became \"14:04\""),

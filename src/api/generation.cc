@@ -14,6 +14,7 @@ GenerateRequest make_request(const CompletionOptions& options, Tokens prompt, Sp
   request.space = space;
   request.prompt = std::move(prompt);
   request.max_tokens = options.max_tokens;
+  request.draft = options.draft;
   request.stops = options.stops;
   request.ignore_eos = options.ignore_eos();
   request.want_tokens = options.logprobs();

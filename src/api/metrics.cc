@@ -48,6 +48,13 @@ class MetricsWriter {
   std::string name_;
 };
 
+template <typename Visit>
+void each_place(const DraftCounts& drafts, const Visit& visit) {
+  for (std::size_t i = 0; i < drafts.places.size() && drafts.places[i].tried > 0; ++i) {
+    visit(drafts.places[i], "place=\"" + std::to_string(i + 1) + "\"");
+  }
+}
+
 void write_llama_names(MetricsWriter& out, const SchedulerStatus& server) {
   const auto busy = static_cast<std::uint64_t>(std::count_if(
       server.slots.begin(), server.slots.end(), [](const SlotStatus& slot) { return slot.busy; }));
@@ -71,6 +78,25 @@ void write_llama_names(MetricsWriter& out, const SchedulerStatus& server) {
   out.gauge("llamacpp:requests_processing", "Number of requests processing.").sample(busy);
   out.gauge("llamacpp:requests_deferred", "Number of requests deferred.")
       .sample(std::uint64_t{server.queued});
+}
+
+void write_drafts(MetricsWriter& out, const SchedulerStatus& server) {
+  if (server.companion.empty()) return;
+  const std::string companion = "companion=\"" + server.companion + "\"";
+  out.counter("holdfast_drafted_tokens_total", "Tokens that a companion proposed.")
+      .sample(server.drafts.drafted, companion);
+  out.counter("holdfast_draft_accepted_tokens_total", "Proposed tokens that the model chose.")
+      .sample(server.drafts.accepted, companion);
+  auto& tried = out.counter("holdfast_draft_place_tried_total",
+                            "Drafted tokens whose turn came, by their place in the draft.");
+  each_place(server.drafts, [&](const DraftCounts::Place& place, const std::string& label) {
+    tried.sample(place.tried, label);
+  });
+  auto& accepted =
+      out.counter("holdfast_draft_place_accepted_total", "Of those, how many the model chose.");
+  each_place(server.drafts, [&](const DraftCounts::Place& place, const std::string& label) {
+    accepted.sample(place.accepted, label);
+  });
 }
 
 void write_memory(MetricsWriter& out, const CacheStatus& cache) {
@@ -137,6 +163,7 @@ void write_keeping(MetricsWriter& out, const CacheStatus& cache) {
 std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache) {
   MetricsWriter out;
   write_llama_names(out, server);
+  write_drafts(out, server);
   out.counter("holdfast_requests_total", "Requests that were begun.").sample(server.requests);
   write_memory(out, cache);
   write_reuse(out, cache);

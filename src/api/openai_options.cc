@@ -49,6 +49,46 @@ std::chrono::milliseconds read_timeout(const JsonFields& body, const ChatDefault
   return std::min(asked, defaults.timeout);
 }
 
+// "spec" as --spec has it, or llama-server's "speculative.type": a request may do
+// without the server's companion, not bring another.
+bool read_wants_drafts(const JsonFields& body, const ChatDefaults& defaults) {
+  bool wanted = true;
+  for (const char* name : {"spec", "speculative.type"}) {
+    const auto kind = body.text(name);
+    if (!kind) continue;
+    wanted = *kind != "off" && *kind != "none";
+    const std::string_view plain = std::string_view(*kind).starts_with("draft-")
+                                       ? std::string_view(*kind).substr(6)
+                                       : std::string_view(*kind);
+    const bool known = !wanted || plain == "auto" || plain == defaults.companion ||
+                       (plain == "simple" && defaults.companion == "draft") ||
+                       (plain.starts_with("ngram-") && defaults.companion == "ngram");
+    if (!known) {
+      body.fail(name, defaults.companion.empty()
+                          ? "must be 'auto' or 'off': this server runs without a companion"
+                          : "must be 'auto', 'off' or '" + defaults.companion + "'");
+    }
+  }
+  return wanted;
+}
+
+DraftLimits read_draft(const JsonFields& body, const ChatDefaults& defaults) {
+  DraftLimits draft = defaults.draft;
+  for (const char* name : {"draft_max", "speculative.n_max"}) {
+    if (const auto max = body.integer(name, 0, kIntMax)) {
+      draft.max = static_cast<TokenPos>(std::min<std::int64_t>(*max, defaults.draft.max));
+    }
+  }
+  for (const char* name : {"draft_min", "speculative.n_min"}) {
+    if (const auto min = body.integer(name, 0, kIntMax)) draft.min = static_cast<TokenPos>(*min);
+  }
+  for (const char* name : {"draft_p_min", "speculative.p_min"}) {
+    if (const auto least = body.number(name, 0, 1)) draft.p_min = static_cast<float>(*least);
+  }
+  if (!read_wants_drafts(body, defaults)) draft.max = 0;
+  return draft;
+}
+
 std::optional<int> read_id_slot(const JsonFields& body) {
   const auto slot = body.integer("id_slot", -1, kIntMax);
   if (!slot || *slot < 0) return std::nullopt;
@@ -76,6 +116,7 @@ CompletionOptions read_options(const JsonFields& body, const ChatDefaults& defau
   options.sampling = read_sampling(body, defaults);
   options.n = read_n(body, defaults);
   options.max_tokens = read_max_tokens(body, defaults);
+  options.draft = read_draft(body, defaults);
   options.stops = read_stops(body);
   options.stream = body.boolean("stream").value_or(false);
   options.include_usage = read_include_usage(body);

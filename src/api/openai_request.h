@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "engine/sampling.h"
 #include "engine/text.h"
+#include "state/drafts.h"
 #include "state/tokens.h"
 
 namespace holdfast {
@@ -34,6 +35,8 @@ struct ChatDefaults {
   std::string reasoning_format = "auto";
   std::map<std::string, std::string> template_kwargs;  // name -> JSON text
   TokenPos max_tokens = -1;
+  DraftLimits draft;                     // a request may only ask for shorter ones
+  std::string companion;                 // its name; empty: there is none
   std::chrono::milliseconds timeout{0};  // a request may only ask for less; zero: none
   int n_max = 8;
   std::size_t prompts_max = 64;  // prompts in one completion request
@@ -46,6 +49,7 @@ struct CompletionOptions {
   SamplingParams sampling;
   int n = 1;
   TokenPos max_tokens = -1;  // -1: no limit; 0: only read the prompt
+  DraftLimits draft;
   std::vector<std::string> stops;
   bool stream = false;
   bool include_usage = false;  // stream_options.include_usage

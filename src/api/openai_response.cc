@@ -35,6 +35,9 @@ void append_timings(std::string& out, const Timings& timings) {
   object.real("predicted_per_token_ms", ratio(timings.predicted_ms, timings.predicted_tokens));
   object.real("predicted_per_second",
               ratio(1000.0 * timings.predicted_tokens, timings.predicted_ms));
+  if (timings.drafted_tokens == 0) return;
+  object.integer("draft_n", static_cast<std::int64_t>(timings.drafted_tokens));
+  object.integer("draft_n_accepted", static_cast<std::int64_t>(timings.accepted_tokens));
 }
 
 void append_progress(std::string& out, const PromptProgress& progress) {

@@ -26,6 +26,15 @@ std::vector<TokenRange> block_ranges(TokenRange range) {
   return blocks;
 }
 
+std::vector<TokenRange> blocks_of(const std::vector<TokenRange>& ranges) {
+  std::vector<TokenRange> blocks;
+  for (const TokenRange& range : ranges) {
+    const auto inside = block_ranges(range);
+    blocks.insert(blocks.end(), inside.begin(), inside.end());
+  }
+  return blocks;
+}
+
 ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
   ByteCount bytes = 0;
   for (const TokenRange& range : ranges) {
@@ -71,11 +80,18 @@ struct MemoryTier::Wanted {
   NodeId growing;
 };
 
-MemoryTier::MemoryTier(Engine& engine, MemoryOptions options)
+MemoryTier::MemoryTier(Engine& engine, MemoryOptions options, Companion* companion)
     : engine_(engine),
       options_(options),
       row_bytes_(extent_bytes(engine.shape())),
+      companion_(companion),
+      companion_shape_(companion != nullptr ? companion->shape() : CompanionShape{}),
       tree_(StateNeeds::of(engine.shape())) {}
+
+// Companion rows lie in the primary's blocks; where those have none, nor has it.
+ByteCount MemoryTier::companion_row_bytes() const {
+  return tree_.needs().blocks ? companion_shape_.bytes_per_token : 0;
+}
 
 ByteCount MemoryTier::snapshot_bytes(TokenPos position) const {
   if (!tree_.needs().snapshot) return 0;
@@ -84,7 +100,7 @@ ByteCount MemoryTier::snapshot_bytes(TokenPos position) const {
   if (const Part* window = shape.find(PartKind::kWindow)) {
     bytes += window->bytes_per_token * static_cast<ByteCount>(std::min(position, window->window));
   }
-  return std::max(bytes, snapshot_bytes_seen_);
+  return std::max(bytes + companion_shape_.bytes_per_place, snapshot_bytes_seen_);
 }
 
 // --- into memory ---------------------------------------------------------------
@@ -101,7 +117,7 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
   const bool there = !match.stops.empty() && match.stops.back().position == length &&
                      match.stops.back().has_snapshot;
   wanted.snapshot = tree_.needs().snapshot && !there;
-  wanted.bytes = bytes_of(wanted.rows, row_bytes_);
+  wanted.bytes = bytes_of(wanted.rows, bytes_per_token());
   if (wanted.snapshot) wanted.bytes += snapshot_bytes(length);
   return wanted;
 }
@@ -169,11 +185,14 @@ std::optional<MemoryTier::Copied> MemoryTier::copy(const StoreRequest& request,
                                                    const Wanted& wanted) {
   try {
     Copied copied;
-    auto rows = copy_rows(request.slot, wanted.rows);
+    const std::vector<TokenRange> blocks = blocks_of(wanted.rows);
+    CompanionSaved companion = copy_companion(request, blocks, wanted.snapshot);
+    auto rows = copy_rows(request.slot, blocks, companion);
     if (!rows) return std::nullopt;
     copied.rows = std::move(*rows);
     if (wanted.snapshot) {
-      auto snapshot = copy_snapshot(request.slot, length_of(request.tokens));
+      auto snapshot =
+          copy_snapshot(request.slot, length_of(request.tokens), std::move(companion.place));
       if (!snapshot) return std::nullopt;
       copied.snapshots.push_back(std::move(*snapshot));
     }
@@ -185,28 +204,49 @@ std::optional<MemoryTier::Copied> MemoryTier::copy(const StoreRequest& request,
   }
 }
 
-Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(
-    SlotId slot, const std::vector<TokenRange>& ranges) const {
-  std::vector<ExtentBlockPtr> blocks;
-  for (const TokenRange& range : ranges) {
-    auto copied = engine_.save_rows(slot, block_ranges(range));
-    if (!copied) return copied.error();
-    for (ExtentRows& rows : *copied) {
-      const TokenRange block{rows.begin, rows.end};
-      blocks.push_back(
-          std::make_shared<const ExtentBlock>(block, std::move(rows.bytes), rows.checksum));
-    }
+Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(SlotId slot,
+                                                          const std::vector<TokenRange>& blocks,
+                                                          CompanionSaved& companion) const {
+  std::vector<ExtentBlockPtr> made;
+  if (blocks.empty()) return made;
+  auto copied = engine_.save_rows(slot, blocks);
+  if (!copied) return copied.error();
+  for (ExtentRows& rows : *copied) {
+    const TokenRange block{rows.begin, rows.end};
+    made.push_back(std::make_shared<const ExtentBlock>(block, std::move(rows.bytes), rows.checksum,
+                                                       std::move(companion.rows[made.size()])));
   }
-  return blocks;
+  return made;
 }
 
-Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position) {
+// A companion that answers with something else than was asked for has nothing to keep.
+CompanionSaved MemoryTier::copy_companion(const StoreRequest& request,
+                                          const std::vector<TokenRange>& blocks,
+                                          bool snapshot) const {
+  const TokenPos length = length_of(request.tokens);
+  CompanionSaved saved;
+  if (companion_ != nullptr && (!blocks.empty() || snapshot)) {
+    saved = companion_->save(request.slot, blocks, length);
+  }
+  saved.rows.resize(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto most = companion_shape_.bytes_per_token * static_cast<ByteCount>(blocks[i].length());
+    if (saved.rows[i].bytes.size() > most) saved.rows[i] = {};
+  }
+  if (saved.place.bytes.size() > companion_shape_.bytes_per_place) saved.place = {};
+  return saved;
+}
+
+Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position,
+                                              CheckedBytes companion) {
   auto saved = engine_.save(slot, SaveScope::kSnapshot);
   if (!saved) return saved.error();
   CHECK(saved->length == position);
-  snapshot_bytes_seen_ = std::max(snapshot_bytes_seen_, ByteCount{saved->bytes.size()});
-  return SnapshotPtr(std::make_shared<const Snapshot>(
-      position, std::move(saved->bytes), std::vector<ExtentBlockPtr>{}, saved->checksum));
+  snapshot_bytes_seen_ = std::max(
+      snapshot_bytes_seen_, ByteCount{saved->bytes.size()} + companion_shape_.bytes_per_place);
+  return SnapshotPtr(std::make_shared<const Snapshot>(position, std::move(saved->bytes),
+                                                      std::vector<ExtentBlockPtr>{},
+                                                      saved->checksum, std::move(companion)));
 }
 
 // --- and back --------------------------------------------------------------------
@@ -246,6 +286,23 @@ Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) 
   }
   tree_.record_hit(node, now);
   return ByteCount{snapshot->size()};
+}
+
+CompanionHolding MemoryTier::companion_state(SpaceKey space, TokenSpan tokens) const {
+  CompanionHolding holding;
+  const Match match = tree_.match(space, tokens);
+  if (!match.node) return holding;
+  if (companion_row_bytes() > 0) holding.blocks = tree_.rows(match.node, match.matched);
+  for (const BlockUse& use : holding.blocks) {
+    RowsView view = view_of(use);
+    view.checksum = use.block->companion().checksum;
+    view.bytes = use.block->companion().bytes;
+    if (!view.bytes.empty()) holding.rows.push_back(view);
+  }
+  const bool stands_here = !match.stops.empty() && match.stops.back().position == length_of(tokens);
+  if (stands_here) holding.snapshot = tree_.snapshot(match.stops.back().node);
+  if (holding.snapshot != nullptr) holding.place = holding.snapshot->companion();
+  return holding;
 }
 
 void MemoryTier::quarantine(SpaceKey space, TokenSpan tokens, Tick now) {

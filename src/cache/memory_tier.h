@@ -8,6 +8,9 @@
 // verification on the way back is quarantined: it leaves the tree with a note, is
 // counted, and is a miss.
 //
+// A companion's rows and what it has at one place go with the primary's, as far as it
+// has them. They are verified by the companion, which does without what it refuses.
+//
 // With a budget of 0 nothing is held; tokens are still remembered, so that
 // receipts can tell what a budget would have saved.
 //
@@ -28,6 +31,7 @@
 
 #include "base/result.h"
 #include "cache/cache_status.h"
+#include "engine/companion.h"
 #include "engine/engine.h"
 #include "plan/eviction.h"
 #include "tree/token_tree.h"
@@ -61,9 +65,17 @@ struct StoreOutcome {
   ByteCount bytes = 0;  // copied
 };
 
+// What is held of a companion's state, and the holders that keep it alive.
+struct CompanionHolding {
+  std::vector<RowsView> rows;
+  CheckedView place;
+  std::vector<BlockUse> blocks;
+  SnapshotPtr snapshot;
+};
+
 class MemoryTier {
  public:
-  MemoryTier(Engine& engine, MemoryOptions options);
+  MemoryTier(Engine& engine, MemoryOptions options, Companion* companion = nullptr);
 
   [[nodiscard]] bool enabled() const { return options_.budget > 0; }
   [[nodiscard]] ByteCount budget() const { return options_.budget; }
@@ -72,11 +84,13 @@ class MemoryTier {
   [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
   // Whether the state of so many tokens could be held at all.
   [[nodiscard]] bool could_hold(TokenPos tokens) const {
-    return static_cast<ByteCount>(tokens) * row_bytes_ + snapshot_bytes(tokens) <= options_.budget;
+    return static_cast<ByteCount>(tokens) * bytes_per_token() + snapshot_bytes(tokens) <=
+           options_.budget;
   }
   // Bytes of one snapshot at a position, as far as is known before taking it.
   [[nodiscard]] ByteCount snapshot_bytes(TokenPos position) const;
-  [[nodiscard]] ByteCount bytes_per_token() const { return row_bytes_; }
+  // Bytes of one token's rows, the companion's included.
+  [[nodiscard]] ByteCount bytes_per_token() const { return row_bytes_ + companion_row_bytes(); }
 
   [[nodiscard]] Match match(SpaceKey space, TokenSpan tokens) const {
     return tree_.match(space, tokens);
@@ -95,6 +109,8 @@ class MemoryTier {
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now);
   // Brings the slot's uncuttable parts to the node's snapshot; its rows stay.
   [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, NodeId node, Tick now);
+  // What of the companion's state of exactly these tokens is here.
+  [[nodiscard]] CompanionHolding companion_state(SpaceKey space, TokenSpan tokens) const;
   // The state of these tokens could not be brought back. What of it is damaged
   // goes; if nothing is, its last part goes, so that the next plan is another one.
   // REQUIRES: nothing on the way is pinned.
@@ -127,9 +143,15 @@ class MemoryTier {
   [[nodiscard]] bool make_room(const StoreRequest& request, const Wanted& wanted);
   StoreOutcome decline();
   [[nodiscard]] std::optional<Copied> copy(const StoreRequest& request, const Wanted& wanted);
-  [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(
-      SlotId slot, const std::vector<TokenRange>& ranges) const;
-  [[nodiscard]] Result<SnapshotPtr> copy_snapshot(SlotId slot, TokenPos position);
+  [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(SlotId slot,
+                                                              const std::vector<TokenRange>& blocks,
+                                                              CompanionSaved& companion) const;
+  [[nodiscard]] Result<SnapshotPtr> copy_snapshot(SlotId slot, TokenPos position,
+                                                  CheckedBytes companion);
+  [[nodiscard]] CompanionSaved copy_companion(const StoreRequest& request,
+                                              const std::vector<TokenRange>& blocks,
+                                              bool snapshot) const;
+  [[nodiscard]] ByteCount companion_row_bytes() const;
   bool evict_damaged_rows(NodeId node, Tick now);
   void evict_snapshot(NodeId node, EvictionNote note);
   void count(const Victim& victim);
@@ -137,6 +159,8 @@ class MemoryTier {
   Engine& engine_;
   const MemoryOptions options_;
   const ByteCount row_bytes_;
+  Companion* const companion_;
+  const CompanionShape companion_shape_;
   TokenTree tree_;
   ByteCount snapshot_bytes_seen_ = 0;
   ByteCount peak_ = 0;

@@ -21,6 +21,7 @@
 
 #include "base/thread_annotations.h"
 #include "plan/start_plan.h"
+#include "state/drafts.h"
 #include "state/tokens.h"
 #include "tree/types.h"
 
@@ -56,6 +57,15 @@ struct Missing {
   double evicted_ago_ms = 0.0;  // before this request
 };
 
+// What the companion (engine/companion.h) had, and what its drafts were worth.
+struct CompanionReceipt {
+  std::string name;
+  TokenPos held = 0;         // of the restored tokens
+  TokenPos from_memory = 0;  // of those, brought back
+  std::string missing;       // why it had fewer than all; empty: it had all
+  DraftCounts drafts;
+};
+
 struct Receipt {
   std::string id;        // of the generation
   std::string response;  // id of the answer that the client saw
@@ -69,12 +79,11 @@ struct Receipt {
   TokenPos restored = 0;
   StartSource source = StartSource::kNothing;
   TokenPos recomputed = 0;
-  ByteCount bytes_in = 0;       // brought back
-  ByteCount bytes_out = 0;      // kept for later
-  int checkpoints = 0;          // taken while the prompt was read
-  TokenPos history_tokens = 0;  // ids kept as they were sampled (token-exact history)
-  // The companion (draft model): tokens of the prompt that it had; nullopt: none.
-  std::optional<TokenPos> companion;
+  ByteCount bytes_in = 0;                     // brought back
+  ByteCount bytes_out = 0;                    // kept for later
+  int checkpoints = 0;                        // taken while the prompt was read
+  TokenPos history_tokens = 0;                // ids kept as they were sampled (token-exact history)
+  std::optional<CompanionReceipt> companion;  // nullopt: there is none
 
   std::optional<Difference> difference;
   Missing missing;

@@ -70,7 +70,7 @@ StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
       clock_(clock),
       companion_(companion),
       started_(clock.now()),
-      memory_(engine, options_.memory),
+      memory_(engine, options_.memory, companion),
       live_(static_cast<std::size_t>(engine.slot_count())) {
   if (options_.deterministic) seen_.emplace(StateNeeds::of(engine.shape()));
   totals_.deterministic = options_.deterministic;
@@ -212,11 +212,7 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
 
   take_over(live(slot), prompt, next.plan);
   place(live(slot), prompt, receipt);
-  if (companion_ != nullptr) {
-    const TokenSpan restored = live(slot).tokens;
-    const Followed followed = companion_->follow(slot, {.tokens = restored});
-    receipt.companion = std::clamp(followed.held, 0, length_of(restored));
-  }
+  bring_companion(slot, prompt, receipt);
   ++totals_.requests;
   totals_.prompt_tokens += prompt.tokens.size();
   totals_.matched_tokens += static_cast<std::uint64_t>(receipt.matched);
@@ -225,6 +221,26 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   const bool was_live = receipt.source == StartSource::kLive;
   (was_live ? totals_.restored_live_tokens : totals_.restored_memory_tokens) += restored;
   totals_.saved_seconds += receipt.saved_ms / 1000.0;
+}
+
+// The companion comes along as far as it can. Where the slot's state went on as it was,
+// its own did too; else it is offered what memory holds of it.
+void StateCache::bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt) {
+  if (companion_ == nullptr) return;
+  const TokenSpan tokens = live(slot).tokens;
+  CompanionHolding held;
+  if (!tokens.empty())
+    held = memory_.companion_state(prompt.space, prompt.keys.first(tokens.size()));
+  CompanionPoint point;
+  point.tokens = tokens;
+  point.rows = held.rows;
+  point.place = held.place;
+  const Followed followed = companion_->follow(slot, point);
+  CompanionReceipt& out = receipt.companion.emplace();
+  out.name = companion_->name();
+  out.held = std::clamp(followed.held, 0, length_of(tokens));
+  out.from_memory = std::clamp(followed.from_memory, 0, out.held);
+  if (out.held < length_of(tokens) && followed.missing != nullptr) out.missing = followed.missing;
 }
 
 StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& outlook,
@@ -437,7 +453,7 @@ TokenPos StateCache::chunk_end(SlotId slot) const {
 }
 
 void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
-  if (companion_ != nullptr) companion_->advance(slot, chunk);
+  if (companion_ != nullptr) companion_->advance(slot, chunk, 0);
   Live& held = live(slot);
   const TokenPos before = length_of(held.tokens);
   held.tokens.insert(held.tokens.end(), chunk.begin(), chunk.end());
@@ -460,11 +476,17 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
   }
 }
 
-void StateCache::decoded(SlotId slot, TokenSpan kept) {
+void StateCache::decoded(SlotId slot, TokenSpan kept, TokenPos told) {
   Live& held = live(slot);
   held.tokens.insert(held.tokens.end(), kept.begin(), kept.end());
   if (options_.deterministic) held.keys.insert(held.keys.end(), kept.begin(), kept.end());
-  if (companion_ != nullptr) companion_->advance(slot, kept);
+  if (companion_ == nullptr) return;
+  companion_->advance(slot, kept.subspan(static_cast<std::size_t>(told)), told);
+}
+
+void StateCache::emptied(SlotId slot) {
+  shorten(live(slot), 0);
+  if (companion_ != nullptr) (void)companion_->follow(slot, {});
 }
 
 void StateCache::end(SlotId slot) {

@@ -110,7 +110,10 @@ class StateCache {
   // The engine has appended these tokens, up to chunk_end().
   void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt);
   // The engine's latest decode appended these to the slot, and they stay.
-  void decoded(SlotId slot, TokenSpan kept);
+  // The companion knows the first `told` of them already.
+  void decoded(SlotId slot, TokenSpan kept, TokenPos told = 0);
+  // The engine's slot was emptied while a request is at work there.
+  void emptied(SlotId slot);
   // The request is over, or failed: the engine may have emptied the slot.
   void end(SlotId slot);
   // The answer that ended on this slot called a tool: its client will soon be back.
@@ -120,6 +123,7 @@ class StateCache {
 
   // -- looking in ----------------------------------------------------------------
   [[nodiscard]] TokenPos length(SlotId slot) const { return length_of(live(slot).tokens); }
+  [[nodiscard]] TokenSpan tokens(SlotId slot) const { return live(slot).tokens; }
   [[nodiscard]] std::uint64_t run(SlotId slot) const { return live(slot).run; }
   [[nodiscard]] const MemoryTier& memory() const { return memory_; }
   [[nodiscard]] MemoryTier& memory() { return memory_; }
@@ -176,6 +180,7 @@ class StateCache {
   [[nodiscard]] TokenSpan keys_of(const Live& live) const {
     return options_.deterministic ? live.keys : live.tokens;
   }
+  void bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt);
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;

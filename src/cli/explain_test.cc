@@ -54,6 +54,19 @@ From memory, 150.0 MiB brought back in 13 ms; slot 2.
 )");
 }
 
+TEST(ExplainText, WhatTheCompanionDid) {
+  Json receipt = warm_receipt();
+  receipt["companion"] =
+      Json::parse(R"({"name": "mtp", "drafted": 0, "accepted": 0, "missing": null})");
+  EXPECT_NE(receipt_text(receipt, {}).find("\nDrafts by mtp: none.\n"), std::string::npos);
+  receipt["companion"] = Json::parse(
+      R"({"name": "mtp", "drafted": 1200, "accepted": 900, "missing": "Its rows were damaged."})");
+  EXPECT_NE(
+      receipt_text(receipt, {})
+          .find("Drafts by mtp: 900 of 1,200 tokens accepted (75.0%). Its rows were damaged.\n"),
+      std::string::npos);
+}
+
 // Also: what a model or a client wrote must not drive the terminal.
 TEST(ExplainText, ARequestThatParts) {
   EXPECT_EQ(receipt_text(parted_receipt(), {}), R"(chatcmpl-1 at 06:41:22 UTC

@@ -128,6 +128,21 @@ std::string source_line(const Json& receipt) {
   return line + ".\n";
 }
 
+std::string companion_line(const Json& companion) {
+  if (!companion.is_object()) return "";
+  const std::int64_t drafted = count_at(companion, "drafted");
+  std::string line = "Drafts by " + harmless(text_at(companion, "name")) + ": ";
+  if (drafted == 0) {
+    line += "none";
+  } else {
+    const std::int64_t accepted = count_at(companion, "accepted");
+    line += with_commas(accepted) + " of " + with_commas(drafted) + " tokens accepted (" +
+            percent(accepted, drafted) + ")";
+  }
+  const std::string missing = text_at(companion, "missing");
+  return line + (missing.empty() ? ".\n" : ". " + harmless(missing) + "\n");
+}
+
 std::string difference_text(const Json& difference) {
   if (!difference.is_object()) return "";
   std::string text =
@@ -189,6 +204,7 @@ std::string receipt_text(const Json& receipt, const ExplainStyle& style) {
   if (complete.is_boolean() && !complete.get<bool>()) text += ", still running";
   text = harmless(text) + "\n" + receipt_headline(receipt) + "\n\n";
   text += bar_text(receipt, style) + "\n" + source_line(receipt);
+  text += companion_line(child_of(receipt, "companion"));
   text += difference_text(child_of(receipt, "difference"));
   text += paragraph("Why not more:", text_at(child_of(receipt, "missing"), "sentence"), style);
   return text + paragraph("What would help:", text_at(receipt, "advice"), style);

@@ -10,6 +10,7 @@ namespace holdfast {
 [[nodiscard]] OptionGroup model_group();
 [[nodiscard]] OptionGroup context_group();
 [[nodiscard]] OptionGroup reuse_group();
+[[nodiscard]] OptionGroup speculation_group();
 [[nodiscard]] OptionGroup compute_group();
 [[nodiscard]] OptionGroup rope_group();
 

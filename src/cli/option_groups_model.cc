@@ -24,16 +24,36 @@ OptionKind cache_ram() {
   return kind;
 }
 
-OptionKind gpu_layers() {
+OptionKind gpu_layers(int ServeOptions::*field) {
   return {"a number of layers, auto or all",
-          [](ServeOptions& options, std::string_view text) {
+          [field](ServeOptions& options, std::string_view text) {
             const auto count = number_of<int>(text);
             const bool known = text == "auto" || text == "all" || (count && *count >= -1);
             if (!known) return false;
-            options.gpu_layers = text == "all" ? kGpuLayersAll : count.value_or(kGpuLayersAuto);
+            options.*field = text == "all" ? kGpuLayersAll : count.value_or(kGpuLayersAuto);
             return true;
           },
           [](const ServeOptions&) { return "auto"; }};
+}
+
+// llama-server's names for what --spec chooses.
+OptionKind spec_type() {
+  OptionKind kind = choice(&ServeOptions::spec, {{"none", SpecChoice::kOff},
+                                                 {"draft-mtp", SpecChoice::kMtp},
+                                                 {"draft-simple", SpecChoice::kDraft},
+                                                 {"ngram-simple", SpecChoice::kNgram},
+                                                 {"ngram-map-k", SpecChoice::kNgram},
+                                                 {"ngram-map-k4v", SpecChoice::kNgram},
+                                                 {"ngram-mod", SpecChoice::kNgram},
+                                                 {"ngram-cache", SpecChoice::kNgram}});
+  kind.show = [](const ServeOptions&) { return ""; };
+  return kind;
+}
+
+OptionKind draft_max() {
+  OptionKind kind = tokens(&ServeOptions::draft_max, 0, 64);
+  kind.show = [](const ServeOptions&) { return "3, with n-grams 8"; };
+  return kind;
 }
 
 OptionKind tensor_split() {
@@ -126,13 +146,43 @@ OptionGroup reuse_group() {
   }};
 }
 
+OptionGroup speculation_group() {
+  return {"Speculation: several tokens a step", {
+      {"--spec", "KIND", "", choice(&O::spec, {{"auto", SpecChoice::kAuto},
+                                               {"mtp", SpecChoice::kMtp},
+                                               {"draft", SpecChoice::kDraft},
+                                               {"ngram", SpecChoice::kNgram},
+                                               {"off", SpecChoice::kOff}}),
+       "What guesses the next tokens, which the model then verifies in one step: its own "
+       "multi-token head (mtp), a small model (draft, see --draft-model), a look at what was said "
+       "before (ngram), or nothing. auto: the draft model if one is named, else the head if the "
+       "file has one. Every token is still chosen by the model; where guessing does not pay, it "
+       "stops by itself."},
+      {"-md, --draft-model, --model-draft, --spec-draft-model", "PATH", "LLAMA_ARG_SPEC_DRAFT_MODEL",
+       text(&O::draft_model), "A small model with the same vocabulary, a GGUF file."},
+      {"--draft-max, --draft, --draft-n, --spec-draft-n-max", "N", "LLAMA_ARG_SPEC_DRAFT_N_MAX",
+       draft_max(), "The longest draft. A recurrent model keeps one more state for each of its "
+       "tokens, where it can."},
+      {"--draft-min, --draft-n-min, --spec-draft-n-min", "N", "LLAMA_ARG_SPEC_DRAFT_N_MIN",
+       tokens(&O::draft_min, 0, 64), "Shorter drafts are not tried."},
+      {"--draft-p-min, --spec-draft-p-min", "P", "LLAMA_ARG_SPEC_DRAFT_P_MIN",
+       real(&O::draft_p_min, 0.0, 1.0), "A draft ends before a token less likely than this."},
+      {"-ngld, --draft-gpu-layers, --gpu-layers-draft, --spec-draft-ngl", "N|auto|all",
+       "LLAMA_ARG_N_GPU_LAYERS_DRAFT", gpu_layers(&O::draft_gpu_layers),
+       "Layers of the draft model kept on the GPU."},
+      {"--spec-type", "TYPE", "LLAMA_ARG_SPEC_TYPE", spec_type(),
+       "The same as --spec, in llama-server's words: none, draft-mtp, draft-simple, ngram-simple ..."},
+  }};
+}
+
 OptionGroup compute_group() {
   return {"Processor and GPU", {
       {"-t, --threads", "N", "LLAMA_ARG_THREADS", whole(&O::threads, -1, 1024),
        "Threads that generate; -1 lets the engine choose."},
       {"-tb, --threads-batch", "N", "LLAMA_ARG_THREADS_BATCH", whole(&O::threads_batch, -1, 1024),
        "Threads that read prompts; -1: as many as --threads."},
-      {"-ngl, --gpu-layers, --n-gpu-layers", "N|auto|all", "LLAMA_ARG_N_GPU_LAYERS", gpu_layers(),
+      {"-ngl, --gpu-layers, --n-gpu-layers", "N|auto|all", "LLAMA_ARG_N_GPU_LAYERS",
+       gpu_layers(&O::gpu_layers),
        "Layers kept on the GPU."},
       {"-fa, --flash-attn", "on|off|auto", "LLAMA_ARG_FLASH_ATTN", on_off_auto(&O::flash_attn),
        "Flash attention: less memory for long contexts.", "on"},

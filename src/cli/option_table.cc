@@ -36,9 +36,9 @@ const OptionsByName& options_by_name() {
 
 const std::vector<OptionGroup>& option_table() {
   static const std::vector<OptionGroup> groups = {
-      model_group(),  context_group(),   reuse_group(),      compute_group(),
-      server_group(), chat_group(),      sampling_group(),   rope_group(),
-      log_group(),    no_effect_group(), unsupported_group()};
+      model_group(),   context_group(), reuse_group(),     speculation_group(),
+      compute_group(), server_group(),  chat_group(),      sampling_group(),
+      rope_group(),    log_group(),     no_effect_group(), unsupported_group()};
   return groups;
 }
 

@@ -38,6 +38,9 @@ inline constexpr std::int64_t kCacheRamUnlimited = -1;
 
 enum class OnOffAuto { kAuto, kOn, kOff };
 
+// What drafts tokens for the model to verify.
+enum class SpecChoice { kAuto, kMtp, kDraft, kNgram, kOff };
+
 // Texts and numbers that only the engine understands are checked for their form
 // and passed through. Empty or zero means "as the model says" where so marked.
 struct ServeOptions {
@@ -64,6 +67,14 @@ struct ServeOptions {
   TokenPos checkpoint_every = 0;  // 0: as memory allows
   bool checkpoints = true;
   bool token_history = true;
+
+  // Speculation.
+  SpecChoice spec = SpecChoice::kAuto;
+  std::string draft_model;  // a GGUF file
+  TokenPos draft_max = 0;   // 0: 3, or 8 for n-grams
+  TokenPos draft_min = 0;
+  float draft_p_min = 0.0F;
+  int draft_gpu_layers = kGpuLayersAuto;
 
   // Processor and GPU.
   int threads = -1;        // -1: the engine's choice

@@ -75,15 +75,17 @@ class Companion {
   [[nodiscard]] virtual Followed follow(SlotId slot, const CompanionPoint& point) noexcept = 0;
 
   // To be called after each prefill or decode of the slot and before the engine's
-  // next batch, with the batch's first tokens: those that were kept.
-  virtual void advance(SlotId slot, TokenSpan kept) noexcept = 0;
+  // next batch, with those of the batch's tokens, from `first_row` on, that were right
+  // and that it was not told of before.
+  virtual void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept = 0;
 
   // Several slots at once, each with its own wish.
   virtual void draft(std::span<DraftWish> wishes) noexcept = 0;
 
-  // REQUIRES: the blocks lie within the tokens that the primary's slot holds.
-  [[nodiscard]] virtual CompanionSaved save(SlotId slot,
-                                            std::span<const TokenRange> blocks) noexcept = 0;
+  // What it has of the given blocks, and of the place after `length` tokens.
+  // REQUIRES: the primary's slot holds `length` tokens, and the blocks lie within them.
+  [[nodiscard]] virtual CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                            TokenPos length) noexcept = 0;
 };
 
 }  // namespace holdfast

@@ -165,6 +165,7 @@ Result<void> FakeEngine::decode(std::span<const DecodeStep> steps) {
   }
   const std::size_t count = steps.front().tokens.size();
   CHECK(count >= 1 && static_cast<TokenPos>(count) <= options_.decode_tokens_max);
+  decode_sizes_.insert(count);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& [slot, tokens] = steps[i];
     CHECK(tokens.size() == count && length(slot) + length_of(tokens) <= options_.context_tokens);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,8 @@ class FakeEngine final : public Engine {
 
   // Work done so far, for tests that count it.
   [[nodiscard]] std::uint64_t tokens_prefilled() const { return tokens_prefilled_; }
+  // How many tokens the slots of a decode were given.
+  [[nodiscard]] const std::set<std::size_t>& decode_sizes() const { return decode_sizes_; }
 
  private:
   struct State {
@@ -104,6 +107,7 @@ class FakeEngine final : public Engine {
   std::vector<State> states_;
   std::vector<float> logits_;
   std::uint64_t tokens_prefilled_ = 0;
+  std::set<std::size_t> decode_sizes_;
 };
 
 // Bytes as tokens, ChatML as template, the largest logit as sampler.

@@ -13,6 +13,7 @@
 #include "cache/token_history.h"
 #include "engine/engine.h"
 #include "engine/sampling.h"
+#include "state/drafts.h"
 #include "state/tokens.h"
 #include "tree/types.h"
 
@@ -33,6 +34,8 @@ struct Timings {
   TokenPos predicted_tokens = 0;
   double predicted_ms = 0.0;
   double queued_ms = 0.0;
+  std::uint64_t drafted_tokens = 0;
+  std::uint64_t accepted_tokens = 0;  // of the drafted ones
 };
 
 // The request left the queue; `slot` works on it.
@@ -100,6 +103,7 @@ struct GenerateRequest {
   std::optional<AnswerPlace> answer_place;  // chats: where its answer will be remembered
   std::unique_ptr<Sampler> sampler;
   TokenPos max_tokens = -1;  // -1: as many as the context holds
+  DraftLimits draft;
   std::vector<std::string> stops;
   bool ignore_eos = false;
   bool want_tokens = false;  // report each token (logprobs)

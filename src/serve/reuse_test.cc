@@ -318,9 +318,11 @@ class StubbornCompanion final : public Companion {
   [[nodiscard]] std::string_view name() const noexcept override { return "stubborn"; }
   [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
   Followed follow(SlotId, const CompanionPoint&) noexcept override { return {.held = says_}; }
-  void advance(SlotId, TokenSpan) noexcept override {}
+  void advance(SlotId, TokenSpan, TokenPos) noexcept override {}
   void draft(std::span<DraftWish>) noexcept override {}
-  CompanionSaved save(SlotId, std::span<const TokenRange>) noexcept override { return {}; }
+  CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
+    return {};
+  }
 
  private:
   TokenPos says_;

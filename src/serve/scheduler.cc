@@ -27,6 +27,32 @@ Error stopping_error() { return {ErrorCode::kUnavailable, "The server is shuttin
 // the one that is nearest to its first token.
 constexpr std::uint64_t kOldestEvery = 4;
 
+Tokens joined(TokenSpan first, TokenSpan second) {
+  Tokens both(first.begin(), first.end());
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
+}
+
+// What the engine takes in one batch: slots with one token each; neighbours with equally
+// many, where there are drafts; or each slot alone.
+std::vector<std::vector<Slot*>> batches_of(std::span<Slot* const> slots, bool one_by_one) {
+  const auto rows = [](const Slot& slot) {
+    return slot.job->pending.size() + slot.job->draft.size();
+  };
+  std::map<std::size_t, std::vector<Slot*>> by_rows;
+  for (Slot* slot : slots) by_rows[rows(*slot)].push_back(slot);
+  std::vector<std::vector<Slot*>> batches;
+  for (auto& [count, alike] : by_rows) {
+    for (Slot* slot : alike) {
+      const bool joins = !one_by_one && slot != alike.front() &&
+                         (count == 1 || batches.back().back()->id.value + 1 == slot->id.value);
+      if (!joins) batches.emplace_back();
+      batches.back().push_back(slot);
+    }
+  }
+  return batches;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions options,
@@ -38,6 +64,8 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
       observer_(parts.observer),
       history_(parts.history),
       grid_(grid_rule(engine, text, options.grid_step)),
+      speculator_(engine, parts.companion, text.card().vocabulary,
+                  options.deterministic ? options.deterministic_draft : 0, clock),
       cache_(engine, cache_options(options), clock, parts.companion),
       ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
@@ -48,6 +76,7 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
   if (observer_ != nullptr) {
     cache_.memory().on_evicted = [this](const Victim& victim) { observer_->on_evicted(victim); };
   }
+  if (parts.companion != nullptr) totals_.companion = parts.companion->name();
   publish_status();
 }
 
@@ -388,7 +417,7 @@ void Scheduler::finish_prefill(Slot& slot) {
     return;
   }
   job.request.sampler->accept_prompt(job.request.prompt);
-  sample_next(slot);
+  conclude(slot, sample_rows(slot, 0, job.prompt_length()));
 }
 
 // --- writing the answer ----------------------------------------------------
@@ -399,39 +428,58 @@ bool Scheduler::decode_all() {
     if (slot.decoding()) ready.push_back(&slot);
   }
   if (ready.empty()) return false;
-  if (!options_.deterministic) {
-    decode_together(ready);
-  } else {
-    for (Slot*& slot : ready) decode_together({&slot, 1});
-  }
+  speculator_.propose(ready);
+  for (const auto& batch : batches_of(ready, options_.deterministic)) decode_together(batch);
   return true;
 }
 
+// One batch: the tokens that wait, and the draft after them. Every slot's rows are
+// sampled before any state is taken back, because that ends the batch's outputs.
 void Scheduler::decode_together(std::span<Slot* const> slots) {
+  std::vector<Tokens> tokens;
+  for (const Slot* slot : slots) tokens.push_back(joined(slot->job->pending, slot->job->draft));
   std::vector<DecodeStep> steps;
-  for (const Slot* slot : slots) steps.push_back({slot->id, {&*slot->job->next_token, 1}});
+  for (std::size_t i = 0; i < slots.size(); ++i) steps.push_back({slots[i]->id, tokens[i]});
   ++totals_.decode_steps;
+  const auto before = clock_.now();
   if (auto run = engine_.decode(steps); !run) {
     for (Slot* slot : slots) fail(*slot, run.error());
     return;
   }
+  std::vector<Verdict> verdicts;
   for (Slot* slot : slots) {
-    cache_.decoded(slot->id, {&*slot->job->next_token, 1});
-    slot->job->next_token.reset();
-    sample_next(*slot);
+    const TokenPos waiting = length_of(slot->job->pending);
+    verdicts.push_back(sample_rows(*slot, waiting - 1, cache_.length(slot->id) + waiting));
+  }
+  speculator_.note_step(slots, ms_between(before, clock_.now()));
+  for (std::size_t i = 0; i < slots.size(); ++i) keep_accepted(*slots[i], verdicts[i]);
+  for (std::size_t i = 0; i < slots.size(); ++i) bring_back(*slots[i], verdicts[i]);
+  for (std::size_t i = 0; i < slots.size(); ++i) conclude(*slots[i], verdicts[i]);
+}
+
+// Samples row after row, each as if it were the only one, for as long as the draft says
+// the same. `computed` tokens lie before the first row's answer.
+Scheduler::Verdict Scheduler::sample_rows(Slot& slot, TokenPos first_row, TokenPos computed) {
+  Job& job = *slot.job;
+  Verdict verdict;
+  for (;;) {
+    auto sampled = engine_.sample(slot.id, *job.request.sampler, first_row + verdict.accepted);
+    auto accepted = sampled ? job.request.sampler->accept(sampled->token) : sampled.error();
+    if (!accepted) {
+      verdict.error = accepted.error();
+      return verdict;
+    }
+    verdict.next = sampled->token;
+    verdict.ending = take_token(slot, *sampled, computed + verdict.accepted);
+    const auto place = static_cast<std::size_t>(verdict.accepted);
+    const bool as_drafted = place < job.draft.size() && job.draft[place] == sampled->token;
+    if (verdict.ending || !as_drafted) return verdict;
+    ++verdict.accepted;
   }
 }
 
-void Scheduler::sample_next(Slot& slot) {
-  auto sampled = engine_.sample(slot.id, *slot.job->request.sampler);
-  if (!sampled) return fail(slot, sampled.error());
-  if (auto accepted = slot.job->request.sampler->accept(sampled->token); !accepted) {
-    return fail(slot, accepted.error());
-  }
-  take_token(slot, *sampled);
-}
-
-void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
+std::optional<Scheduler::Ending> Scheduler::take_token(Slot& slot, const Sampled& sampled,
+                                                       TokenPos computed) {
   Job& job = *slot.job;
   job.timings.predicted_tokens += 1;
   job.timings.predicted_ms = ms_between(job.first_token, clock_.now());
@@ -444,21 +492,75 @@ void Scheduler::take_token(Slot& slot, const Sampled& sampled) {
   auto step = job.assembler.feed(bytes);
   if (step.stop) {
     send_text(slot, std::move(step.text));
-    return finish(slot, FinishReason::kStopString, *step.stop);
+    return Ending{FinishReason::kStopString, *step.stop};
   }
   if (ends) {
     send_text(slot, step.text + job.assembler.flush());
-    return finish(slot, FinishReason::kStopToken, "");
+    return Ending{FinishReason::kStopToken, ""};
   }
   const bool out_of_tokens =
       job.request.max_tokens > 0 && job.timings.predicted_tokens >= job.request.max_tokens;
-  const bool out_of_context = cache_.length(slot.id) + 1 > engine_.context_tokens();
+  const bool out_of_context = computed + 1 > engine_.context_tokens();
   if (out_of_tokens || out_of_context) {
     send_text(slot, step.text + job.assembler.flush());
-    return finish(slot, out_of_tokens ? FinishReason::kMaxTokens : FinishReason::kContextFull, "");
+    return Ending{out_of_tokens ? FinishReason::kMaxTokens : FinishReason::kContextFull, ""};
   }
   send_text(slot, std::move(step.text));
-  job.next_token = sampled.token;
+  return std::nullopt;
+}
+
+// The slot's state holds the whole step. What was drafted and not chosen is cut off,
+// or, where a state cannot be cut, left to bring_back().
+void Scheduler::keep_accepted(Slot& slot, Verdict& verdict) {
+  Job& job = *slot.job;
+  speculator_.note_verdict(job, verdict.accepted);
+  const bool all = static_cast<std::size_t>(verdict.accepted) == job.draft.size();
+  job.draft.resize(static_cast<std::size_t>(verdict.accepted));
+  const Tokens kept = joined(job.pending, job.draft);
+  const TokenPos length = cache_.length(slot.id) + length_of(kept);
+  const bool cut = all || (!job.before && engine_.cut(slot.id, length) == CutAnswer::kDone);
+  if (cut) {
+    cache_.decoded(slot.id, kept, job.told);
+    job.pending = {verdict.next};
+    job.told = 0;
+  } else {
+    speculator_.note_undone(slot, kept);
+    verdict.undone = kept;
+  }
+  job.draft.clear();
+}
+
+// Goes back to the state before the step. What was right of it is computed again, with
+// the next one. Where even that fails, everything is read again: time, not tokens.
+void Scheduler::bring_back(Slot& slot, Verdict& verdict) {
+  if (verdict.undone.empty()) return;
+  Job& job = *slot.job;
+  if (job.before && engine_.load(slot.id, *job.before).ok()) {
+    job.pending = joined(verdict.undone, {&verdict.next, 1});
+    return;
+  }
+  job.before.reset();
+  const Tokens all = joined(cache_.tokens(slot.id), verdict.undone);
+  engine_.clear(slot.id);
+  cache_.emptied(slot.id);
+  for (TokenSpan rest = all; !rest.empty();) {
+    const auto most = static_cast<std::size_t>(engine_.chunk_tokens_max());
+    const TokenSpan chunk = rest.first(std::min(rest.size(), most));
+    if (auto read = engine_.prefill(slot.id, chunk, LogitsOf::kNone); !read) {
+      verdict.error = read.error();
+      return;
+    }
+    cache_.decoded(slot.id, chunk);
+    rest = rest.subspan(chunk.size());
+  }
+  job.pending = {verdict.next};
+  job.told = 0;
+}
+
+void Scheduler::conclude(Slot& slot, const Verdict& verdict) {
+  if (verdict.error) return fail(slot, *verdict.error);
+  if (verdict.ending) return finish(slot, verdict.ending->reason, verdict.ending->stop_string);
+  if (slot.job->pending.empty()) slot.job->pending = {verdict.next};  // the first token
 }
 
 void Scheduler::send_text(Slot& slot, std::string text) {
@@ -486,8 +588,11 @@ void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string)
 std::unique_ptr<Job> Scheduler::end_job(Slot& slot) {
   std::unique_ptr<Job> job = std::move(slot.job);
   note_timings(job->timings);
+  speculator_.note_end(*job);
   ended_[static_cast<std::size_t>(slot.id.value)] = {job->request.id, cache_.run(slot.id)};
   cache_.end(slot.id);
+  if (job->receipt.companion) job->receipt.companion->drafts = job->drafts;
+  totals_.drafts += job->drafts;
   job->receipt.complete = true;
   receipts_.put(job->receipt);
   return job;

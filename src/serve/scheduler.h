@@ -41,6 +41,7 @@
 #include "env/clock.h"
 #include "serve/request.h"
 #include "serve/slot.h"
+#include "serve/speculator.h"
 #include "state/grid.h"
 
 namespace holdfast {
@@ -52,6 +53,9 @@ struct SchedulerOptions {
   // Decode slots one by one, so that no request's numerics depend on another.
   bool deterministic = false;
   TokenPos grid_step = 512;
+  // Tokens that every draft is filled up to when deterministic, so that no token's bits
+  // depend on what was drafted.
+  TokenPos deterministic_draft = 0;
   CacheOptions cache;  // `deterministic` there follows from the one here
 };
 
@@ -85,6 +89,8 @@ struct SchedulerStatus {
   double prompt_seconds = 0.0;
   double predicted_seconds = 0.0;
   std::uint64_t decode_steps = 0;
+  std::string companion;  // its name; empty: there is none
+  DraftCounts drafts;
 };
 
 // Sees what the scheduler does, for logs and progress. Called on its thread.
@@ -156,8 +162,25 @@ class Scheduler {
   void finish_prefill(Slot& slot);
   bool decode_all();
   void decode_together(std::span<Slot* const> slots);
-  void sample_next(Slot& slot);
-  void take_token(Slot& slot, const Sampled& sampled);
+  // How a generation ends, and why.
+  struct Ending {
+    FinishReason reason = FinishReason::kStopToken;
+    std::string stop_string;
+  };
+  // What came of a slot's step: how much of the draft was right, and what follows.
+  struct Verdict {
+    TokenPos accepted = 0;
+    Token next = 0;
+    Tokens undone;  // right, and yet to be computed again
+    std::optional<Ending> ending;
+    std::optional<Error> error;
+  };
+  [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
+  [[nodiscard]] std::optional<Ending> take_token(Slot& slot, const Sampled& sampled,
+                                                 TokenPos computed);
+  void keep_accepted(Slot& slot, Verdict& verdict);
+  void bring_back(Slot& slot, Verdict& verdict);
+  void conclude(Slot& slot, const Verdict& verdict);
   void send_text(Slot& slot, std::string text);
   void finish(Slot& slot, FinishReason reason, std::string stop_string);
   void fail(Slot& slot, const Error& error);
@@ -173,6 +196,7 @@ class Scheduler {
   SchedulerObserver* const observer_;
   TokenHistory* const history_;
   const Grid grid_;
+  Speculator speculator_;
   ReceiptLog receipts_;
 
   // The loop's own.

@@ -6,6 +6,7 @@
 
 #include "cache/state_cache.h"
 #include "env/clock.h"
+#include "plan/draft_length.h"
 #include "serve/request.h"
 #include "serve/text_assembler.h"
 
@@ -29,13 +30,23 @@ struct Job {
   Clock::TimePoint started{};      // left the queue
   Clock::TimePoint first_token{};  // the prompt is read
   Timings timings;
-  std::vector<TokenPos> cuts;        // the prompt's grid
-  Tokens keys;                       // StateCache::keys_for
-  double read_ms = 0.0;              // spent in the engine on this prompt
-  std::optional<Token> next_token;   // sampled, not yet computed
+  std::vector<TokenPos> cuts;  // the prompt's grid
+  Tokens keys;                 // StateCache::keys_for
+  double read_ms = 0.0;        // spent in the engine on this prompt
+  // Sampled, not yet computed: the latest token, and before it those whose state had
+  // to be taken back together with a draft.
+  Tokens pending;
+  TokenPos told = 0;                 // of those, what the companion knows already
+  Tokens draft;                      // what may follow them, in the step at hand
+  std::optional<SavedState> before;  // the state that the step began with, where only
+                                     // that brings it back
   std::vector<TokenReport> reports;  // tokens whose text is still held back
   Tokens answer;                     // sampled so far, without the one that ended it
-  std::optional<Awaited> awaited;    // waits in the queue for another's prefix
+  DraftCounts drafts;
+  TokenPos last_draft = 0;                  // tokens drafted for the latest step,
+  double last_yield = 1.0;                  // and how many tokens it gave
+  std::optional<DraftLength> draft_length;  // once there was something to draft
+  std::optional<Awaited> awaited;           // waits in the queue for another's prefix
   Receipt receipt;
 };
 
@@ -44,7 +55,7 @@ struct Slot {
   std::unique_ptr<Job> job;  // null: idle
 
   [[nodiscard]] bool idle() const { return job == nullptr; }
-  [[nodiscard]] bool decoding() const { return job != nullptr && job->next_token.has_value(); }
+  [[nodiscard]] bool decoding() const { return job != nullptr && !job->pending.empty(); }
 };
 
 }  // namespace holdfast

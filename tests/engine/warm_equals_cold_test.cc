@@ -163,9 +163,11 @@ class StubbornCompanion final : public Companion {
   Followed follow(SlotId, const CompanionPoint& point) noexcept override {
     return {.held = ++calls_ % 2 == 0 ? -1 : length_of(point.tokens) + 100};
   }
-  void advance(SlotId, TokenSpan) noexcept override {}
+  void advance(SlotId, TokenSpan, TokenPos) noexcept override {}
   void draft(std::span<DraftWish>) noexcept override {}
-  CompanionSaved save(SlotId, std::span<const TokenRange>) noexcept override { return {}; }
+  CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
+    return {};
+  }
 
  private:
   int calls_ = 0;

@@ -1,0 +1,65 @@
+// Speculator: what the companion proposes for the slots that are writing.
+//
+//   sampled token ---> companion ---> draft ---> one batch with all of it
+//                                                 | each row is sampled as if it
+//                                                 | were the only one
+//                        accepted: the tokens that were chosen anyway
+//
+// A draft never decides anything: the request's own sampler chooses every token, in
+// order, from the primary's logits. So the distribution is the primary's, whatever
+// was proposed (H5); a bad draft costs time, and where it does not pay the next
+// ones are shorter, or none (plan/draft_length.h).
+//
+// One owning thread, that of the engine.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/companion.h"
+#include "engine/engine.h"
+#include "env/clock.h"
+#include "plan/draft_length.h"
+#include "serve/slot.h"
+
+namespace holdfast {
+
+class Speculator {
+ public:
+  // `companion` may be null. `fixed` > 0: every step has exactly so many tokens more
+  // than one, drafted or filled in, as far as the context holds them.
+  Speculator(Engine& engine, Companion* companion, int vocabulary, TokenPos fixed,
+             const Clock& clock);
+
+  [[nodiscard]] bool active() const { return companion_ != nullptr; }
+
+  // Gives each slot that is writing a draft, which may be empty. Where the engine
+  // could not take it back, the state before it is saved first.
+  void propose(std::span<Slot* const> slots);
+  // A step over these slots took so long; their drafts are still in place.
+  void note_step(std::span<Slot* const> slots, double ms);
+  // So many of the draft, which is still in place, were right.
+  void note_verdict(Job& job, TokenPos accepted);
+  // These tokens of the step were right, but the primary's state goes back to before
+  // them. The companion learns them now, while what the primary computed is there.
+  void note_undone(Slot& slot, TokenSpan undone);
+  // The request is over.
+  void note_end(const Job& job);
+
+ private:
+  [[nodiscard]] TokenPos limit(const Slot& slot) const;
+  [[nodiscard]] TokenPos wanted(Slot& slot, std::span<Slot* const> slots, bool must_measure);
+  void make_sound(Job& job, TokenPos most) const;
+  void save_before(Slot& slot);
+
+  Engine& engine_;
+  Companion* const companion_;
+  const int vocabulary_;
+  const TokenPos fixed_;
+  const Clock& clock_;
+  DraftCosts costs_;
+  AcceptanceByPosition acceptance_;
+  std::vector<DraftWish> wishes_;
+};
+
+}  // namespace holdfast
