@@ -71,6 +71,8 @@ class LlamaEngine final : public Engine {
   // that the engine's latest batch, prefill or decode, appended to the slot. `row`
   // counts them from the first. Empty when the slot was not in that batch.
   [[nodiscard]] std::span<const float> hidden(SlotId slot, TokenPos row) const;
+  // For another context of the same model, which computes when this one does not.
+  [[nodiscard]] const LlamaThreads& threads() const { return *threads_; }
 
   [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
