@@ -38,14 +38,14 @@ OptionKind gpu_layers(int ServeOptions::*field) {
 
 // llama-server's names for what --spec chooses.
 OptionKind spec_type() {
-  OptionKind kind = choice(&ServeOptions::spec, {{"none", SpecChoice::kOff},
-                                                 {"draft-mtp", SpecChoice::kMtp},
-                                                 {"draft-simple", SpecChoice::kDraft},
-                                                 {"ngram-simple", SpecChoice::kNgram},
-                                                 {"ngram-map-k", SpecChoice::kNgram},
-                                                 {"ngram-map-k4v", SpecChoice::kNgram},
-                                                 {"ngram-mod", SpecChoice::kNgram},
-                                                 {"ngram-cache", SpecChoice::kNgram}});
+  OptionKind kind = choice(&ServeOptions::spec, {{"none", DraftSource::kOff},
+                                                 {"draft-mtp", DraftSource::kMtp},
+                                                 {"draft-simple", DraftSource::kDraft},
+                                                 {"ngram-simple", DraftSource::kNgram},
+                                                 {"ngram-map-k", DraftSource::kNgram},
+                                                 {"ngram-map-k4v", DraftSource::kNgram},
+                                                 {"ngram-mod", DraftSource::kNgram},
+                                                 {"ngram-cache", DraftSource::kNgram}});
   kind.show = [](const ServeOptions&) { return ""; };
   return kind;
 }
@@ -148,11 +148,11 @@ OptionGroup reuse_group() {
 
 OptionGroup speculation_group() {
   return {"Speculation: several tokens a step", {
-      {"--spec", "KIND", "", choice(&O::spec, {{"auto", SpecChoice::kAuto},
-                                               {"mtp", SpecChoice::kMtp},
-                                               {"draft", SpecChoice::kDraft},
-                                               {"ngram", SpecChoice::kNgram},
-                                               {"off", SpecChoice::kOff}}),
+      {"--spec", "KIND", "", choice(&O::spec, {{"auto", DraftSource::kAuto},
+                                               {"mtp", DraftSource::kMtp},
+                                               {"draft", DraftSource::kDraft},
+                                               {"ngram", DraftSource::kNgram},
+                                               {"off", DraftSource::kOff}}),
        "What guesses the next tokens, which the model then verifies in one step: its own "
        "multi-token head (mtp), a small model (draft, see --draft-model), a look at what was said "
        "before (ngram), or nothing. auto: the draft model if one is named, else the head if the "

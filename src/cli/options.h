@@ -22,6 +22,7 @@
 #include "cli/text_wrap.h"
 #include "engine/sampling.h"
 #include "env/log.h"
+#include "state/drafts.h"
 #include "state/tokens.h"
 
 namespace holdfast {
@@ -37,9 +38,6 @@ inline constexpr std::int64_t kCacheRamAuto = -2;  // a quarter of what is free
 inline constexpr std::int64_t kCacheRamUnlimited = -1;
 
 enum class OnOffAuto { kAuto, kOn, kOff };
-
-// What drafts tokens for the model to verify.
-enum class SpecChoice { kAuto, kMtp, kDraft, kNgram, kOff };
 
 // Texts and numbers that only the engine understands are checked for their form
 // and passed through. Empty or zero means "as the model says" where so marked.
@@ -69,7 +67,7 @@ struct ServeOptions {
   bool token_history = true;
 
   // Speculation.
-  SpecChoice spec = SpecChoice::kAuto;
+  DraftSource spec = DraftSource::kAuto;
   std::string draft_model;  // a GGUF file
   TokenPos draft_max = 0;   // 0: 3, or 8 for n-grams
   TokenPos draft_min = 0;

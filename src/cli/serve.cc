@@ -82,6 +82,14 @@ LlamaConfig engine_config(const ServeOptions& options) {
   config.yarn_beta_slow = options.yarn_beta_slow;
   config.yarn_orig_ctx = options.yarn_orig_ctx;
   config.chat_template = options.chat_template;
+  config.draft_source = options.spec;
+  config.draft_model_path = options.draft_model;
+  config.draft_tokens_max = options.draft_max;
+  config.draft_gpu_layers = options.draft_gpu_layers < 0 ? -1 : options.draft_gpu_layers;
+  // Its numbers must not depend on guesses; who asks for both gets steps that are all alike.
+  if (options.deterministic && options.spec == DraftSource::kAuto) {
+    config.draft_source = DraftSource::kOff;
+  }
   return config;
 }
 
@@ -99,14 +107,18 @@ ApiOptions api_options(const ServeOptions& options) {
   return api;
 }
 
-ChatDefaults chat_defaults(const ServeOptions& options, const ModelCard& card) {
+ChatDefaults chat_defaults(const ServeOptions& options, const LoadedModel& model) {
   ChatDefaults defaults;
   defaults.sampling = options.sampling;
   defaults.reasoning_format = options.reasoning_format;
   defaults.template_kwargs = options.chat_template_kwargs;
   defaults.max_tokens = options.predict;
   defaults.timeout = std::chrono::seconds(options.timeout_s);
-  defaults.vocabulary = static_cast<Token>(card.vocabulary);
+  defaults.vocabulary = static_cast<Token>(model.text->card().vocabulary);
+  if (model.companion != nullptr) defaults.companion = model.companion->name();
+  defaults.draft.max = model.engine->decode_tokens_max() - 1;
+  defaults.draft.min = options.draft_min;
+  defaults.draft.p_min = options.draft_p_min;
   return defaults;
 }
 
@@ -253,6 +265,7 @@ class Server {
     scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
     scheduling.deterministic = options_.deterministic;
     scheduling.grid_step = grid_step(options_, model_.on_gpu);
+    scheduling.deterministic_draft = model_.engine->decode_tokens_max() - 1;
     scheduling.cache.memory.budget = cache_budget(options_);
     scheduling.cache.checkpoint_every = options_.checkpoint_every;
     scheduling.cache.checkpoints = options_.checkpoints;
@@ -261,8 +274,10 @@ class Server {
     fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling,
                                   model_.engine->context_tokens());
     scheduling.cache.fingerprint = fingerprint_.hex();
-    scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
-                       SchedulerParts{.observer = &log_, .history = history()});
+    scheduler_.emplace(
+        *model_.engine, *model_.text, scheduling, clock_,
+        SchedulerParts{
+            .observer = &log_, .history = history(), .companion = model_.companion.get()});
     scheduler_->start();
     running_ = &*scheduler_;
     if (cut_) scheduler_->request_stop(StopMode::kCut);
@@ -289,7 +304,7 @@ class Server {
         options_.aliases.empty() ? model_.text->card().name : options_.aliases.front();
     backend->build = build_name();
     backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-    backend->defaults = chat_defaults(options_, model_.text->card());
+    backend->defaults = chat_defaults(options_, model_);
     if (options_.reasoning != OnOffAuto::kAuto) {
       backend->enable_thinking = options_.reasoning == OnOffAuto::kOn;
     }
@@ -318,6 +333,11 @@ class Server {
     const ByteCount budget = scheduler_->cache_status().budget;
     Log::info(budget == 0 ? "cache: off, only slots are continued"
                           : "cache: up to " + human_bytes(budget) + " of memory for states");
+    if (!model_.companion_note.empty()) Log::warn(model_.companion_note);
+    if (model_.companion != nullptr) {
+      Log::info("drafts: " + std::string(model_.companion->name()),
+                {{"most", model_.engine->decode_tokens_max() - 1}});
+    }
     const bool tls = !options_.ssl_cert_file.empty();
     Log::info(std::string("ready at ") + (tls ? "https://" : "http://") + options_.host + ":" +
               std::to_string(api_->port()) + "  (OpenAI clients: add /v1; Ctrl-C to stop)");

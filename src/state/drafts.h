@@ -11,6 +11,10 @@
 
 namespace holdfast {
 
+// Where drafts come from: the model's own multi-token head, a small model, what was
+// said before.
+enum class DraftSource { kAuto, kMtp, kDraft, kNgram, kOff };
+
 struct DraftLimits {
   TokenPos max = 16;     // tokens of a draft at most; 0: none
   TokenPos min = 0;      // a shorter draft is not tried

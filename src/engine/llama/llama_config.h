@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/companion.h"
 #include "engine/engine.h"
 #include "engine/text.h"
+#include "state/drafts.h"
 
 namespace holdfast {
 
@@ -30,7 +32,11 @@ struct LlamaConfig {
   bool use_mmap = true;
   bool use_mlock = false;
   bool warm_up = true;
-  // The longest draft that decode() takes beside the token that was sampled.
+  DraftSource draft_source = DraftSource::kOff;
+  std::string draft_model_path;
+  int draft_gpu_layers = -1;
+  // The longest draft that decode() takes beside the token that was sampled; 0: with a
+  // companion, what suits it.
   TokenPos draft_tokens_max = 0;
   // Tokens that a recurrent state can take back after a decode, where the
   // architecture can at all; costs a state per slot and token.
@@ -55,6 +61,9 @@ struct LlamaConfig {
 struct LoadedModel {
   std::shared_ptr<const TextModel> text;
   std::unique_ptr<Engine> engine;
+  std::unique_ptr<Engine> draft_engine;  // that the companion runs on, where it has one
+  std::unique_ptr<Companion> companion;  // null: none
+  std::string companion_note;            // why there is none although one was asked for
   bool on_gpu = false;
 };
 

@@ -138,6 +138,7 @@ void LlamaEngine::forget_outputs() {
   for (SlotState& slot : slots_) {
     slot.batch_begin = -1;
     slot.batch_tokens = 0;
+    slot.batch_position = -1;
     slot.outputs = 0;
     slot.rollback_left = 0;
   }
@@ -145,6 +146,7 @@ void LlamaEngine::forget_outputs() {
 
 void LlamaEngine::note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs) {
   SlotState& now = state(slot);
+  now.batch_position = now.length;
   now.length += count;
   now.batch_begin = begin;
   now.batch_tokens = count;

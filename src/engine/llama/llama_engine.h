@@ -71,6 +71,8 @@ class LlamaEngine final : public Engine {
   // that the engine's latest batch, prefill or decode, appended to the slot. `row`
   // counts them from the first. Empty when the slot was not in that batch.
   [[nodiscard]] std::span<const float> hidden(SlotId slot, TokenPos row) const;
+  // The position of the first of them; -1: the slot was not in that batch.
+  [[nodiscard]] TokenPos hidden_begin(SlotId slot) const { return state(slot).batch_position; }
   // For another context of the same model, which computes when this one does not.
   [[nodiscard]] const LlamaThreads& threads() const { return *threads_; }
 
@@ -94,10 +96,11 @@ class LlamaEngine final : public Engine {
  private:
   struct SlotState {
     TokenPos length = 0;
-    int batch_begin = -1;        // of its tokens in the latest batch; -1: it was not there
-    TokenPos batch_tokens = 0;   // how many of them
-    TokenPos outputs = 0;        // how many of them, the last ones, have logits
-    TokenPos rollback_left = 0;  // tokens that may still be taken back (X1, X4)
+    int batch_begin = -1;          // of its tokens in the latest batch; -1: it was not there
+    TokenPos batch_tokens = 0;     // how many of them,
+    TokenPos batch_position = -1;  // and the position of the first
+    TokenPos outputs = 0;          // how many of them, the last ones, have logits
+    TokenPos rollback_left = 0;    // tokens that may still be taken back (X1, X4)
   };
 
   LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/free_memory.h"
+#include "engine/llama/llama_companions.h"
 #include "engine/llama/llama_config.h"
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_text.h"
@@ -154,7 +155,8 @@ Result<std::shared_ptr<llama_model>> load_file(const LlamaConfig& config,
   if (!config.tensor_split.empty()) params.tensor_split = shares.data();
   if (!devices->empty()) params.devices = devices->data();
   params.load_mode = load_mode_from(config);
-  params.load_mtp = config.mtp;
+  params.load_mtp = config.mtp || config.draft_source == DraftSource::kMtp ||
+                    (config.draft_source == DraftSource::kAuto && config.draft_model_path.empty());
   params.progress_callback = report_progress;
   params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
 
@@ -248,12 +250,22 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
   }
   auto text = LlamaText::create(*model, config.model_path, config.chat_template);
   if (!text) return text.error();
+  const auto source = companion_for(config, model->get());
+  if (!source) return source.error();
+  sized = with_companion(sized, *source, *shape, free_memory_bytes());
   auto engine = LlamaEngine::create(*model, sized, std::move(*shape));
   if (!engine) return engine.error();
   if (config.warm_up) {
     if (auto warm = warm_up(**engine); !warm) return warm.error();
   }
-  return LoadedModel{std::move(*text), std::move(*engine), config.gpu_layers != 0 && has_gpu()};
+  LoadedModel loaded;
+  loaded.text = std::move(*text);
+  loaded.on_gpu = config.gpu_layers != 0 && has_gpu();
+  if (auto added = add_companion(loaded, *source, *model, **engine, sized); !added) {
+    return added.error();
+  }
+  loaded.engine = std::move(*engine);
+  return loaded;
 }
 
 }  // namespace holdfast

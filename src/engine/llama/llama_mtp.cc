@@ -235,49 +235,44 @@ void LlamaMtp::lose(SlotId slot) noexcept {
   now.in_step = false;
 }
 
-// Whether the primary's latest batch began where this slot stands, and had at least
-// `count` tokens. Its drafts may or may not have been cut already.
-bool LlamaMtp::was_appended(SlotId slot, TokenPos count) const {
-  const TokenPos more = primary_.length(slot) - length_of(slots_[index(slot)].tokens);
-  if (count < 1 || more < count || primary_.hidden(slot, more - 1).empty()) return false;
-  return more == count || primary_.hidden(slot, more).empty();
-}
-
-void LlamaMtp::advance(SlotId slot, TokenSpan kept) noexcept {
+void LlamaMtp::advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept {
   if (!valid(slot) || kept.empty() || !state(slot).in_step) return;
   try {
-    if (take_over(slot, kept)) return;
+    if (take_over(slot, kept, first_row)) return;
   } catch (...) {  // no memory
   }
   lose(slot);
 }
 
-bool LlamaMtp::take_over(SlotId slot, TokenSpan kept) {
+// Only where the primary's hidden rows are those of the tokens that follow its own.
+bool LlamaMtp::take_over(SlotId slot, TokenSpan kept, TokenPos first_row) {
   SlotState& now = state(slot);
   const TokenPos count = length_of(kept);
-  if (!was_appended(slot, count)) return false;
+  const bool follows = primary_.hidden_begin(slot) + first_row == length_of(now.tokens);
+  if (!follows || primary_.hidden(slot, first_row + count - 1).empty()) return false;
   const TokenPos pending = length_of(now.tokens) - now.made;
   if (pending + count > pending_max_ && !make_pending(slot)) begin_anew(slot);
   now.tokens.insert(now.tokens.end(), kept.begin(), kept.end());
   if (count > pending_max_) {
-    if (!make_chunk(slot, count)) begin_anew(slot);
+    if (!make_chunk(slot, count, first_row)) begin_anew(slot);
   } else {
     const auto append = [&](const float* row) {
       now.pending.insert(now.pending.end(), row, row + width_);
     };
     append(now.carried.data());
-    for (TokenPos i = 0; i + 1 < count; ++i) append(primary_.hidden(slot, i).data());
+    for (TokenPos i = 0; i + 1 < count; ++i) append(primary_.hidden(slot, first_row + i).data());
   }
-  std::ranges::copy(primary_.hidden(slot, count - 1), now.carried.begin());
+  std::ranges::copy(primary_.hidden(slot, first_row + count - 1), now.carried.begin());
   return true;
 }
 
 // Rows for the last `count` tokens, right from the primary's hidden rows.
-bool LlamaMtp::make_chunk(SlotId slot, TokenPos count) {
+bool LlamaMtp::make_chunk(SlotId slot, TokenPos count, TokenPos first_row) {
   SlotState& now = state(slot);
   if (static_cast<std::size_t>(count) > batch_tokens_.size()) return false;
   for (TokenPos i = 0; i < count; ++i) {
-    const float* hidden = i == 0 ? now.carried.data() : primary_.hidden(slot, i - 1).data();
+    const float* hidden =
+        i == 0 ? now.carried.data() : primary_.hidden(slot, first_row + i - 1).data();
     const TokenPos position = now.made + i;
     append_row(slot, now.tokens[static_cast<std::size_t>(position)], position, hidden, false);
   }
@@ -431,7 +426,8 @@ const char* LlamaMtp::restore_rows(SlotId slot, const CompanionPoint& point) {
 
 // --- saving ----------------------------------------------------------------
 
-CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks) noexcept {
+CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks,
+                              TokenPos length) noexcept {
   CompanionSaved saved;
   try {
     saved.rows.resize(blocks.size());
@@ -459,7 +455,8 @@ CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks) n
     for (std::size_t i = 0; i < found.size(); ++i) {
       saved.rows[which[i]] = CheckedBytes::of(std::move(found[i].bytes));
     }
-    if (!now.tokens.empty() && now.unknown_at != length_of(now.tokens)) {
+    const bool stands_there = length > 0 && length == length_of(now.tokens);
+    if (stands_there && now.unknown_at != length) {
       const auto bytes = std::as_bytes(std::span(now.carried));
       saved.place = CheckedBytes::of({bytes.begin(), bytes.end()});
     }
@@ -607,7 +604,7 @@ std::vector<std::string> LlamaMtp::check() const {
     const auto expect = [&](bool holds, const char* which) {
       if (!holds) violations.push_back(which + (": slot " + std::to_string(i)));
     };
-    expect(!now.in_step || length == primary_.length(slot), "M1");
+    expect(!now.in_step || length >= primary_.length(slot), "M1");
     const TokenPos pending = length - now.made;
     expect(0 <= now.first && now.first <= now.made && now.made <= length, "M2");
     expect(

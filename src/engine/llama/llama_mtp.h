@@ -19,7 +19,8 @@
 // stands, with no rows; one whose carried row is missing reads zeros once.
 //
 // Invariants, verified by check(), whenever the primary's drafts have been cut:
-//   M1  a slot that is in step has as many tokens as the primary's
+//   M1  a slot that is in step has as many tokens as the primary's, or more: those of
+//       a step that was right but had to be undone
 //   M2  0 <= first <= made <= tokens; each token from `made` on has its hidden row
 //       pending, and they are at most as many as one decode appends
 //   M3  the library's context holds exactly the positions [first, made) of the slot
@@ -72,11 +73,11 @@ class LlamaMtp final : public Companion {
   [[nodiscard]] CompanionShape shape() const noexcept override;
 
   [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override;
-  void advance(SlotId slot, TokenSpan kept) noexcept override;
+  void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override;
   void draft(std::span<DraftWish> wishes) noexcept override;
   // With no memory left it may answer with fewer rows than blocks.
-  [[nodiscard]] CompanionSaved save(SlotId slot,
-                                    std::span<const TokenRange> blocks) noexcept override;
+  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                    TokenPos length) noexcept override;
 
   // Asked before each operation; true: it fails.
   void set_fault(std::function<bool(MtpOperation)> fault) { fault_ = std::move(fault); }
@@ -125,9 +126,8 @@ class LlamaMtp final : public Companion {
   }
   void begin_anew(SlotId slot) noexcept;
   void lose(SlotId slot) noexcept;
-  [[nodiscard]] bool was_appended(SlotId slot, TokenPos count) const;
-  [[nodiscard]] bool take_over(SlotId slot, TokenSpan kept);
-  [[nodiscard]] bool make_chunk(SlotId slot, TokenPos count);
+  [[nodiscard]] bool take_over(SlotId slot, TokenSpan kept, TokenPos first_row);
+  [[nodiscard]] bool make_chunk(SlotId slot, TokenPos count, TokenPos first_row);
   void append_pending(SlotId slot);
   [[nodiscard]] bool make_pending(SlotId slot);
 

@@ -108,7 +108,7 @@ class Rig {
       const auto part = tokens.first(std::min<std::size_t>(chunk, tokens.size()));
       CHECK(engine_->prefill(slot, part, LogitsOf::kLastToken).ok());
       next_[slot.value] = best_of(engine_->logits(slot, 0));
-      mtp_->advance(slot, part);
+      mtp_->advance(slot, part, 0);
       held_[slot.value] = joined(held_[slot.value], part);
       tokens = tokens.subspan(part.size());
     }
@@ -155,7 +155,7 @@ class Rig {
       CHECK(engine_->load(slot, before).ok());
       decode(slot, kept);
     }
-    mtp_->advance(slot, kept);
+    mtp_->advance(slot, kept, 0);
     next_[slot.value] = next;
     expect_sound();
     return static_cast<int>(accepted);
@@ -185,7 +185,7 @@ class Rig {
     }
     kept.rows = engine_->save_rows(slot, kept.blocks).value();
     kept.snapshot = engine_->save(slot, SaveScope::kSnapshot).value();
-    kept.companion = mtp_->save(slot, kept.blocks);
+    kept.companion = mtp_->save(slot, kept.blocks, engine_->length(slot));
     expect_sound();
     return kept;
   }
@@ -366,7 +366,8 @@ TEST_P(EveryMtp, ComesBackElsewhereBitForBit) {
   EXPECT_EQ(followed.from_memory, followed.held);
   EXPECT_EQ(followed.missing, nullptr);
 
-  expect_same_bytes(it->mtp().save(kOther, kept.blocks), kept.companion);
+  expect_same_bytes(it->mtp().save(kOther, kept.blocks, it->engine().length(kOther)),
+                    kept.companion);
   const auto uninterrupted = it->speak(kSlot, 10);
   const auto restored = it->speak(kOther, 10);
   EXPECT_EQ(restored.drafts, uninterrupted.drafts);
@@ -420,7 +421,8 @@ TEST_P(EveryMtp, GoesBackWithinWhatIsPending) {
   EXPECT_EQ(it->mtp().follow(kSlot, {there, {}, {}}).held, length_of(there));
   it->expect_sound();
   EXPECT_EQ(it->draft(kSlot), cold_draft(model_.get(), there, it->next(kSlot), kDrafts));
-  EXPECT_FALSE(it->mtp().save(kSlot, {}).place.empty()) << "the pending pair had it";
+  EXPECT_FALSE(it->mtp().save(kSlot, {}, it->engine().length(kSlot)).place.empty())
+      << "the pending pair had it";
 }
 
 TEST_P(EveryMtp, SeveralSlotsDraftAsIfAlone) {
@@ -492,11 +494,11 @@ TEST_P(EveryMtp, WithoutACarriedRowItReadsZerosOnce) {
   auto kept = it->keep(kSlot);
   kept.companion.place = {};
   EXPECT_EQ(it->restore(kOther, kept, kSlot).held, length_of(head_));
-  EXPECT_TRUE(it->mtp().save(kOther, kept.blocks).place.empty());
+  EXPECT_TRUE(it->mtp().save(kOther, kept.blocks, it->engine().length(kOther)).place.empty());
   const TokenPos unknown = length_of(head_);
   EXPECT_EQ(it->draft(kOther), cold_draft(model_.get(), head_, it->next(kOther), kDrafts, unknown));
   it->verify(kOther, {});
-  EXPECT_FALSE(it->mtp().save(kOther, kept.blocks).place.empty());
+  EXPECT_FALSE(it->mtp().save(kOther, kept.blocks, it->engine().length(kOther)).place.empty());
   EXPECT_EQ(it->draft(kOther),
             cold_draft(model_.get(), it->tokens(kOther), it->next(kOther), kDrafts, unknown));
   // Going back there with the row in hand, it is known again.
@@ -525,7 +527,10 @@ TEST_P(EveryMtp, WithoutRowsItBeginsWhereThePrimaryStands) {
   EXPECT_TRUE(part.companion.rows[1].empty());
   EXPECT_TRUE(part.companion.rows[2].bytes == whole.companion.rows[2].bytes);
   it->speak(kOther, 3);
-  EXPECT_TRUE(it->mtp().save(kOther, std::vector<TokenRange>{{120, 130}}).rows[0].empty());
+  EXPECT_TRUE(it->mtp()
+                  .save(kOther, std::vector<TokenRange>{{120, 130}}, it->engine().length(kOther))
+                  .rows[0]
+                  .empty());
 
   // Where it already is, it stays as it is; memory can make it whole again.
   const Tokens there = it->tokens(kOther);
@@ -575,7 +580,7 @@ TEST_P(EveryMtp, BadBytesAreRefused) {
     it->clear(kOther);
     it->restore_primary(kOther, kept, kSlot);
     EXPECT_EQ(it->mtp().follow(kOther, {kept.tokens, good, place}).held, length_of(kept.tokens));
-    return !it->mtp().save(kOther, {}).place.empty();
+    return !it->mtp().save(kOther, {}, it->engine().length(kOther)).place.empty();
   };
   CheckedBytes place = kept.companion.place;
   EXPECT_TRUE(place_taken(place));
@@ -619,7 +624,8 @@ TEST_P(EveryMtp, EachFailureCostsItsSlotsRowsAtMost) {
     it->mtp().set_fault([&](MtpOperation) { return asked++ == nth; });
     drive(*it, head_, tail_);
     it->mtp().set_fault(nullptr);
-    expect_same_bytes(it->mtp().save(kThird, untouched.blocks), untouched.companion);
+    expect_same_bytes(it->mtp().save(kThird, untouched.blocks, it->engine().length(kThird)),
+                      untouched.companion);
     if (asked <= nth) break;
     ASSERT_LT(nth, 199) << "the fault is still reached";
   }
@@ -639,11 +645,12 @@ TEST_P(EveryMtp, OutOfStepItIsSilentUntilItFollows) {
   auto wish = it->wish(kSlot);
   it->mtp().draft({&wish, 1});
   EXPECT_TRUE(wish.draft.empty()) << "the primary is elsewhere";
-  it->mtp().advance(kSlot, other_tail_);
+  it->mtp().advance(kSlot, other_tail_, 0);
   it->expect_sound();
   it->mtp().draft({&wish, 1});
   EXPECT_TRUE(wish.draft.empty());
-  const auto saved = it->mtp().save(kSlot, std::vector<TokenRange>{{0, 64}, {128, 192}});
+  const auto saved = it->mtp().save(kSlot, std::vector<TokenRange>{{0, 64}, {128, 192}},
+                                    it->engine().length(kSlot));
   for (const auto& rows : saved.rows) EXPECT_TRUE(rows.empty());
   EXPECT_TRUE(saved.place.empty());
   const Tokens all = joined(joined(head_, tail_), other_tail_);
@@ -820,7 +827,7 @@ TEST(PocketModel, CostOfADraft) {
       CHECK(it.engine().decode({&one, 1}).ok());
       it.say_next(kSlot, best_of(it.engine().logits(kSlot, 0)));
     });
-    advancing += milliseconds([&] { it.mtp().advance(kSlot, {&next, 1}); });
+    advancing += milliseconds([&] { it.mtp().advance(kSlot, {&next, 1}, 0); });
     const Token second = it.next(kSlot);
     const Tokens four{second, wish.draft[0], wish.draft[1], wish.draft[2]};
     const DecodeStep many{kSlot, four};
@@ -829,7 +836,7 @@ TEST(PocketModel, CostOfADraft) {
       it.say_next(kSlot, best_of(it.engine().logits(kSlot, 0)));
     });
     CHECK(it.engine().cut(kSlot, it.engine().length(kSlot) - kDrafts) == CutAnswer::kDone);
-    it.mtp().advance(kSlot, {&second, 1});
+    it.mtp().advance(kSlot, {&second, 1}, 0);
   }
   std::printf(
       "ms: draft of %d %.3f (%.3f a token), advance %.4f; primary decode of 1 %.3f, of %d %.3f\n",

@@ -1,0 +1,28 @@
+// Which companion a model gets, and making it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/companion.h"
+#include "engine/llama/llama_config.h"
+#include "engine/llama/llama_engine.h"
+
+namespace holdfast {
+
+// What config.draft_source comes to for this model: never kAuto. An Error names the
+// option that asks for what cannot be.
+[[nodiscard]] Result<DraftSource> companion_for(const LlamaConfig& config,
+                                                const llama_model* model);
+
+// The settings that a primary with this companion is made with.
+[[nodiscard]] LlamaConfig with_companion(LlamaConfig config, DraftSource source,
+                                         const StateShape& shape, ByteCount free_bytes);
+
+// Fills in loaded.companion. One that cannot be made for want of memory is done
+// without, and loaded.companion_note says so.
+[[nodiscard]] Result<void> add_companion(LoadedModel& loaded, DraftSource source,
+                                         std::shared_ptr<llama_model> model, LlamaEngine& primary,
+                                         const LlamaConfig& config);
+
+}  // namespace holdfast
