@@ -492,7 +492,7 @@ TEST_P(EveryMtp, WithoutACarriedRowItReadsZerosOnce) {
   const auto it = rig();
   it->prefill(kSlot, head_);
   auto kept = it->keep(kSlot);
-  kept.companion.place = {};
+  const auto place = std::exchange(kept.companion.place, {});
   EXPECT_EQ(it->restore(kOther, kept, kSlot).held, length_of(head_));
   EXPECT_TRUE(it->mtp().save(kOther, kept.blocks, it->engine().length(kOther)).place.empty());
   const TokenPos unknown = length_of(head_);
@@ -501,8 +501,11 @@ TEST_P(EveryMtp, WithoutACarriedRowItReadsZerosOnce) {
   EXPECT_FALSE(it->mtp().save(kOther, kept.blocks, it->engine().length(kOther)).place.empty());
   EXPECT_EQ(it->draft(kOther),
             cold_draft(model_.get(), it->tokens(kOther), it->next(kOther), kDrafts, unknown));
-  // Going back there with the row in hand, it is known again.
-  it->prefill(kOther, tail_);
+  // With the row in hand it is known again.
+  kept.companion.place = place;
+  it->restore(kOther, kept, kSlot);
+  EXPECT_TRUE(it->mtp().save(kOther, {}, it->engine().length(kOther)).place.bytes == place.bytes);
+  EXPECT_EQ(it->draft(kOther), it->draft(kSlot));
 }
 
 TEST_P(EveryMtp, WithoutRowsItBeginsWhereThePrimaryStands) {
@@ -805,7 +808,7 @@ double milliseconds(const std::function<void()>& work) {
       .count();
 }
 
-// Prints what a draft costs; nothing depends on it.
+// Prints what drafts cost; nothing depends on it.
 TEST(PocketModel, CostOfADraft) {
   const auto model = pocket_model();
   ASSERT_NE(model, nullptr);
@@ -814,34 +817,53 @@ TEST(PocketModel, CostOfADraft) {
   Rig it(model, config);
   it.prefill(kSlot, tokenize(model.get(), chat(kQuestions[4])));
   constexpr int kRounds = 100;
-  double drafting = 0.0;
-  double advancing = 0.0;
-  double plain = 0.0;
-  double verifying = 0.0;
-  for (int i = 0; i < kRounds; ++i) {
-    DraftWish wish = it.wish(kSlot);
-    drafting += milliseconds([&] { it.mtp().draft({&wish, 1}); });
-    const Token next = it.next(kSlot);
-    const DecodeStep one{kSlot, {&next, 1}};
-    plain += milliseconds([&] {
-      CHECK(it.engine().decode({&one, 1}).ok());
-      it.say_next(kSlot, best_of(it.engine().logits(kSlot, 0)));
+  constexpr TokenPos kMost = kDrafts + 1;
+  std::array<double, kMost + 1> draft_of{};      // by tokens drafted, none pending
+  std::array<double, kMost + 1> with_pending{};  // one token drafted, by pairs pending
+  std::array<double, kMost + 1> primary{};       // by tokens decoded
+  double advance = 0.0;
+  for (int i = 0; i < kRounds * kMost; ++i) {
+    const TokenPos count = 1 + i % kMost;
+    const Tokens tokens(static_cast<std::size_t>(count), it.next(kSlot));
+    const DecodeStep step{kSlot, tokens};
+    const auto draft = [&](TokenPos most) {
+      DraftWish wish = it.wish(kSlot, most);
+      return milliseconds([&] { it.mtp().draft({&wish, 1}); });
+    };
+    primary[static_cast<std::size_t>(count)] += milliseconds([&] {
+      CHECK(it.engine().decode({&step, 1}).ok());
+      it.say_next(kSlot, best_of(it.engine().logits(kSlot, count - 1)));
     });
-    advancing += milliseconds([&] { it.mtp().advance(kSlot, {&next, 1}, 0); });
-    const Token second = it.next(kSlot);
-    const Tokens four{second, wish.draft[0], wish.draft[1], wish.draft[2]};
-    const DecodeStep many{kSlot, four};
-    verifying += milliseconds([&] {
-      CHECK(it.engine().decode({&many, 1}).ok());
-      it.say_next(kSlot, best_of(it.engine().logits(kSlot, 0)));
-    });
-    CHECK(it.engine().cut(kSlot, it.engine().length(kSlot) - kDrafts) == CutAnswer::kDone);
-    it.mtp().advance(kSlot, {&second, 1}, 0);
+    advance += milliseconds([&] { it.mtp().advance(kSlot, tokens, 0); });
+    with_pending[static_cast<std::size_t>(count)] += draft(1);
+    with_pending[0] += draft(1) / kMost;
+    draft_of[static_cast<std::size_t>(count)] += draft(count);
   }
-  std::printf(
-      "ms: draft of %d %.3f (%.3f a token), advance %.4f; primary decode of 1 %.3f, of %d %.3f\n",
-      kDrafts, drafting / kRounds, drafting / kRounds / kDrafts, advancing / kRounds,
-      plain / kRounds, kDrafts + 1, verifying / kRounds);
+  std::printf("ms by tokens: primary decode");
+  for (TokenPos n = 1; n <= kMost; ++n) std::printf(" %.3f", primary[n] / kRounds);
+  std::printf("; draft");
+  for (TokenPos n = 1; n <= kMost; ++n) std::printf(" %.3f", draft_of[n] / kRounds);
+  std::printf("; draft of one by pending pairs");
+  for (TokenPos n = 0; n <= kMost; ++n) std::printf(" %.3f", with_pending[n] / kRounds);
+  std::printf("; advance %.4f\n", advance / kRounds / kMost);
+
+  const Tokens chunk = random_tokens(it.engine().chunk_tokens_max(), 3);
+  double prefill = 0.0;
+  double following = 0.0;
+  for (int i = 0; i < 20; ++i) {
+    if (i % 5 == 0) it.clear(kOther);
+    prefill += milliseconds([&] {
+      CHECK(it.engine().prefill(kOther, chunk, LogitsOf::kLastToken).ok());
+      it.engine().wait();
+    });
+    // Its own computation need not be finished; save() waits for it.
+    following += milliseconds([&] {
+      it.mtp().advance(kOther, chunk);
+      (void)it.mtp().save(kOther, {});
+    });
+  }
+  std::printf("ms for a chunk of %zu: primary %.2f, companion %.2f\n", chunk.size(), prefill / 20,
+              following / 20);
 }
 
 }  // namespace
