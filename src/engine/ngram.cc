@@ -210,7 +210,7 @@ Followed NgramCompanion::follow(SlotId slot, const CompanionPoint& point) noexce
   }
 }
 
-void NgramCompanion::advance(SlotId slot, TokenSpan kept) noexcept {
+void NgramCompanion::advance(SlotId slot, TokenSpan kept, TokenPos) noexcept {
   try {
     index(slot).append(kept);
   } catch (...) {
@@ -228,7 +228,7 @@ void NgramCompanion::draft(std::span<DraftWish> wishes) noexcept {
   }
 }
 
-CompanionSaved NgramCompanion::save(SlotId, std::span<const TokenRange> blocks) noexcept {
+CompanionSaved NgramCompanion::save(SlotId, std::span<const TokenRange> blocks, TokenPos) noexcept {
   try {
     return {.rows = std::vector<CheckedBytes>(blocks.size()), .place = {}};
   } catch (...) {

@@ -86,10 +86,10 @@ class NgramCompanion final : public Companion {
   [[nodiscard]] std::string_view name() const noexcept override { return "ngram"; }
   [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
   [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override;
-  void advance(SlotId slot, TokenSpan kept) noexcept override;
+  void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override;
   void draft(std::span<DraftWish> wishes) noexcept override;
-  [[nodiscard]] CompanionSaved save(SlotId slot,
-                                    std::span<const TokenRange> blocks) noexcept override;
+  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                    TokenPos length) noexcept override;
 
   [[nodiscard]] std::vector<std::string> check() const;
 

@@ -17,7 +17,7 @@ std::string text_of(const Tokens& tokens) { return {tokens.begin(), tokens.end()
 // What is proposed after `text`, whose last letter is not yet computed.
 std::string proposed(std::string_view text, TokenPos most, NgramOptions options = {}) {
   NgramCompanion companion(1, options);
-  companion.advance(SlotId{0}, tokens_of(text.substr(0, text.size() - 1)));
+  companion.advance(SlotId{0}, tokens_of(text.substr(0, text.size() - 1)), 0);
   std::vector<DraftWish> wishes(1);
   wishes[0].next = text.back();
   wishes[0].most = most;
@@ -56,7 +56,7 @@ TEST(Ngram, WhatRepeatsGoesOn) {
 
 TEST(Ngram, HasNothingToSave) {
   NgramCompanion companion(1);
-  companion.advance(SlotId{0}, tokens_of("abc"));
+  companion.advance(SlotId{0}, tokens_of("abc"), 0);
   const std::vector<TokenRange> blocks = {{0, 2}, {2, 3}};
   const CompanionSaved saved = companion.save(SlotId{0}, blocks);
   ASSERT_EQ(saved.rows.size(), 2U);
@@ -145,7 +145,7 @@ TEST(NgramModel, AgreesWithALookAtEverythingAfterAnyHistory) {
       } else {
         const Tokens more = random_tokens(random, 1 + random() % 12, alphabet);
         held.insert(held.end(), more.begin(), more.end());
-        companion.advance(slot, more);
+        companion.advance(slot, more, 0);
       }
       std::vector<DraftWish> wishes(1);
       wishes[0].slot = slot;

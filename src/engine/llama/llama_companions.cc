@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/llama/llama_mtp.h"
+#include "engine/ngram.h"
 
 namespace holdfast {
 
@@ -57,6 +58,9 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
 Result<void> add_companion(LoadedModel& loaded, DraftSource source,
                            std::shared_ptr<llama_model> model, LlamaEngine& primary,
                            const LlamaConfig& config) {
+  if (source == DraftSource::kNgram) {
+    loaded.companion = std::make_unique<NgramCompanion>(primary.slot_count());
+  }
   if (source == DraftSource::kMtp) {
     auto mtp = LlamaMtp::create(std::move(model), primary, config);
     if (mtp) {

@@ -858,8 +858,8 @@ TEST(PocketModel, CostOfADraft) {
     });
     // Its own computation need not be finished; save() waits for it.
     following += milliseconds([&] {
-      it.mtp().advance(kOther, chunk);
-      (void)it.mtp().save(kOther, {});
+      it.mtp().advance(kOther, chunk, 0);
+      (void)it.mtp().save(kOther, {}, it.engine().length(kOther));
     });
   }
   std::printf("ms for a chunk of %zu: primary %.2f, companion %.2f\n", chunk.size(), prefill / 20,
