@@ -58,7 +58,7 @@ TEST(Ngram, HasNothingToSave) {
   NgramCompanion companion(1);
   companion.advance(SlotId{0}, tokens_of("abc"), 0);
   const std::vector<TokenRange> blocks = {{0, 2}, {2, 3}};
-  const CompanionSaved saved = companion.save(SlotId{0}, blocks);
+  const CompanionSaved saved = companion.save(SlotId{0}, blocks, 3);
   ASSERT_EQ(saved.rows.size(), 2U);
   EXPECT_TRUE(saved.rows[0].empty() && saved.rows[1].empty() && saved.place.empty());
   EXPECT_EQ(companion.shape().bytes_per_token + companion.shape().bytes_per_place, 0U);
