@@ -24,6 +24,7 @@ import { memory, memoryReadings } from './scenarios/memory.mjs';
 import { parity } from './scenarios/parity.mjs';
 import { prefill } from './scenarios/prefill.mjs';
 import { reuse, reuseOfThoughts, reuseSection } from './scenarios/reuse.mjs';
+import { speculation, speculationSection } from './scenarios/speculation.mjs';
 import { withServers } from './servers.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -31,7 +32,7 @@ const folder = join(root, 'build/bench');
 const logs = join(folder, 'logs');
 const built = JSON.parse(process.argv[2]);
 const quick = Boolean(process.env.QUICK);
-const everything = ['parity', 'decode', 'prefill', 'interference', 'memory', 'reuse', 'connections', 'engines'];
+const everything = ['parity', 'decode', 'prefill', 'interference', 'memory', 'speculation', 'reuse', 'connections', 'engines'];
 const wanted = new Set(process.env.SCENARIOS?.split(',') ?? everything);
 const whole = !quick && everything.every((name) => wanted.has(name));
 
@@ -56,6 +57,12 @@ const llamaCachesOff = { ...llama, name: 'llama-server, caches off',
   extra: ['--cache-ram', '0', '--ctx-checkpoints', '0'] };
 const keepingThoughts = (contestant) => ({ ...contestant,
   extra: ['--chat-template-file', join(root, 'tests/clients/keep_thoughts.jinja')] });
+// Beside a peer that does not draft.
+const holdfastPlain = { ...holdfast, extra: ['--spec', 'off'] };
+const drafting = (contestant, ...extra) => ({ ...contestant, name: `${contestant.name}, MTP`, extra: [...(contestant.extra ?? []),
+  ...(contestant.kind === 'holdfast' ? ['--spec', 'mtp'] : ['--spec-type', 'draft-mtp', '--spec-draft-n-max', '3']), ...extra] });
+const notDrafting = (contestant) => ({ ...contestant, name: `${contestant.name}, no drafts`,
+  extra: [...(contestant.extra ?? []), ...(contestant.kind === 'holdfast' ? ['--spec', 'off'] : [])] });
 const holdfastForCrowds = { ...holdfast, extra: ['--queue-max', '4096', '--connections-max', '4096'] };
 
 // --- one group of scenarios for each set of running servers ------------------
@@ -95,6 +102,25 @@ async function speedGroup(bench, servers) {
   if (wanted.has('memory')) sections.push(memory(atStart, memoryReadings(servers)));
 }
 
+// Models of realistic size have random weights here, and a head that is never right.
+async function speculationGroup() {
+  const rates = '0.8,0.7,0.6';
+  const models = [{ label: 'pocket model', answer_tokens: 256, changes: {}, extra: [] }];
+  if (process.env.MTP_MODEL) {
+    models.push({ label: basename(process.env.MTP_MODEL), answer_tokens: 64, extra: ['--spec-synth-rates', rates],
+      changes: { model: process.env.MTP_MODEL, context: 4096 } });
+  }
+  const rows = [];
+  for (const { label, answer_tokens, changes, extra } of models) {
+    const contestants = [drafting(holdfast, ...extra), notDrafting(holdfast), drafting(llamaCachesOff, ...extra),
+      notDrafting(llamaCachesOff)];
+    await running(contestants, changes, async (bench, servers) => {
+      rows.push(...await speculation(bench, servers, { label, answer_tokens, streams: [1, 4] }));
+    });
+  }
+  sections.push(speculationSection(rows, process.env.MTP_MODEL ? rates : ''));
+}
+
 async function reuseGroup() {
   const parts = [];
   for (const slots of [1, 4]) {
@@ -111,14 +137,15 @@ async function reuseGroup() {
 
 async function runAll() {
   if (wanted.has('parity')) {
-    await running([holdfast, llamaCachesOff], { flash: 'off' }, async (bench, servers) => {
+    await running([holdfastPlain, llamaCachesOff], { flash: 'off' }, async (bench, servers) => {
       requireSameEngine(servers);
       sections.push(await parity(bench, servers));
     });
   }
   if (['decode', 'prefill', 'interference', 'memory'].some((name) => wanted.has(name))) {
-    await running([holdfast, llamaCachesOff, llama], {}, speedGroup);
+    await running([holdfastPlain, llamaCachesOff, llama], {}, speedGroup);
   }
+  if (wanted.has('speculation')) await speculationGroup();
   if (wanted.has('reuse')) await reuseGroup();
   if (wanted.has('connections')) {
     await running([holdfastForCrowds], { context: 4096 }, async (bench, [server]) => {

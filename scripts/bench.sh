@@ -5,7 +5,8 @@
 #   QUICK=1 make bench     a few minutes; writes build/bench/benchmarks.md
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
-# Also: ROUNDS, SEED, MODEL, THREADS, CONTEXT, SCENARIOS=parity,decode,prefill,
+# Also: ROUNDS, SEED, MODEL, MTP_MODEL (a larger one with an MTP head, for drafts),
+# THREADS, CONTEXT, SCENARIOS=parity,decode,prefill,speculation,
 # interference,memory,connections,engines,reuse. The machine should do nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -9,7 +9,7 @@ function clientRate({ token_ms, timings }) {
   return (1000 * (timings.predicted_n - 1)) / (token_ms.at(-1) - token_ms[0]);
 }
 
-async function measure(server, { prompts, answer_tokens, streamed }) {
+export async function measure(server, { prompts, answer_tokens, streamed }) {
   const answers = await generateAll(server, prompts, answer_tokens, streamed);
   const metrics = {
     server: sum(answers.map((answer) => decodeRate(answer.timings))),
@@ -22,7 +22,7 @@ async function measure(server, { prompts, answer_tokens, streamed }) {
   return metrics;
 }
 
-function rowsOf(label, samples, streamed) {
+export function rowsOf(label, samples, streamed) {
   const rows = [
     { label: `${label}, server's timings`, samples, metric: 'server' },
     { label: `${label}, client's clock, whole request`, samples, metric: 'wall' },

@@ -50,6 +50,20 @@ OptionKind spec_type() {
   return kind;
 }
 
+OptionKind synthetic_rates() {
+  return {"probabilities such as 0.8,0.7,0.6",
+          [](ServeOptions& options, std::string_view text) {
+            options.draft_synthetic.clear();
+            for (const std::string& part : split(text, ",")) {
+              const auto rate = number_of<float>(part);
+              if (!rate || *rate < 0 || *rate > 1) return false;
+              options.draft_synthetic.push_back(*rate);
+            }
+            return !options.draft_synthetic.empty();
+          },
+          [](const ServeOptions&) { return ""; }};
+}
+
 OptionKind draft_max() {
   OptionKind kind = tokens(&ServeOptions::draft_max, 0, 64);
   kind.show = [](const ServeOptions&) { return "3, with n-grams 8"; };
@@ -170,6 +184,9 @@ OptionGroup speculation_group() {
       {"-ngld, --draft-gpu-layers, --gpu-layers-draft, --spec-draft-ngl", "N|auto|all",
        "LLAMA_ARG_N_GPU_LAYERS_DRAFT", gpu_layers(&O::draft_gpu_layers),
        "Layers of the draft model kept on the GPU."},
+      {"--spec-synth-rates", "P,P,...", "", synthetic_rates(),
+       "For benchmarks of models with random weights only: takes drafted tokens with these "
+       "probabilities, by their place, whatever the model says. Answers are then meaningless."},
       {"--spec-type", "TYPE", "LLAMA_ARG_SPEC_TYPE", spec_type(),
        "The same as --spec, in llama-server's words: none, draft-mtp, draft-simple, ngram-simple ..."},
   }};

@@ -73,6 +73,7 @@ struct ServeOptions {
   TokenPos draft_min = 0;
   float draft_p_min = 0.0F;
   int draft_gpu_layers = kGpuLayersAuto;
+  std::vector<float> draft_synthetic;  // benchmarks: acceptance by place
 
   // Processor and GPU.
   int threads = -1;        // -1: the engine's choice

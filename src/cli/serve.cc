@@ -265,6 +265,7 @@ class Server {
     scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
     scheduling.deterministic = options_.deterministic;
     scheduling.grid_step = grid_step(options_, model_.on_gpu);
+    scheduling.synthetic_acceptance = options_.draft_synthetic;
     scheduling.deterministic_draft = model_.engine->decode_tokens_max() - 1;
     scheduling.cache.memory.budget = cache_budget(options_);
     scheduling.cache.checkpoint_every = options_.checkpoint_every;
@@ -334,6 +335,9 @@ class Server {
     Log::info(budget == 0 ? "cache: off, only slots are continued"
                           : "cache: up to " + human_bytes(budget) + " of memory for states");
     if (!model_.companion_note.empty()) Log::warn(model_.companion_note);
+    if (!options_.draft_synthetic.empty()) {
+      Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");
+    }
     if (model_.companion != nullptr) {
       Log::info("drafts: " + std::string(model_.companion->name()),
                 {{"most", model_.engine->decode_tokens_max() - 1}});

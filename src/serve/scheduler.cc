@@ -464,6 +464,8 @@ Scheduler::Verdict Scheduler::sample_rows(Slot& slot, TokenPos first_row, TokenP
   Verdict verdict;
   for (;;) {
     auto sampled = engine_.sample(slot.id, *job.request.sampler, first_row + verdict.accepted);
+    const auto place = static_cast<std::size_t>(verdict.accepted);
+    if (sampled && !options_.synthetic_acceptance.empty()) pretend(*sampled, job.draft, place);
     auto accepted = sampled ? job.request.sampler->accept(sampled->token) : sampled.error();
     if (!accepted) {
       verdict.error = accepted.error();
@@ -471,10 +473,19 @@ Scheduler::Verdict Scheduler::sample_rows(Slot& slot, TokenPos first_row, TokenP
     }
     verdict.next = sampled->token;
     verdict.ending = take_token(slot, *sampled, computed + verdict.accepted);
-    const auto place = static_cast<std::size_t>(verdict.accepted);
     const bool as_drafted = place < job.draft.size() && job.draft[place] == sampled->token;
     if (verdict.ending || !as_drafted) return verdict;
     ++verdict.accepted;
+  }
+}
+
+void Scheduler::pretend(Sampled& sampled, const Tokens& draft, std::size_t place) {
+  const auto& rates = options_.synthetic_acceptance;
+  if (place >= draft.size() || place >= rates.size()) return;
+  if (std::uniform_real_distribution<float>()(pretence_) < rates[place]) {
+    sampled.token = draft[place];
+  } else if (sampled.token == draft[place]) {
+    sampled.token = sampled.token == 0 ? 1 : sampled.token - 1;
   }
 }
 

@@ -25,6 +25,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -56,6 +57,9 @@ struct SchedulerOptions {
   // Tokens that every draft is filled up to when deterministic, so that no token's bits
   // depend on what was drafted.
   TokenPos deterministic_draft = 0;
+  // For benchmarks of models whose weights mean nothing: a drafted token at each place is
+  // taken with this probability, whatever the model says. Empty: never.
+  std::vector<float> synthetic_acceptance;
   CacheOptions cache;  // `deterministic` there follows from the one here
 };
 
@@ -176,6 +180,7 @@ class Scheduler {
     std::optional<Error> error;
   };
   [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
+  void pretend(Sampled& sampled, const Tokens& draft, std::size_t place);
   [[nodiscard]] std::optional<Ending> take_token(Slot& slot, const Sampled& sampled,
                                                  TokenPos computed);
   void keep_accepted(Slot& slot, Verdict& verdict);
@@ -205,6 +210,7 @@ class Scheduler {
   std::deque<std::unique_ptr<Job>> queue_;
   std::unordered_set<std::string> cancelled_;
   std::uint64_t chunks_ = 0;
+  std::minstd_rand pretence_{1};  // for synthetic_acceptance
   SchedulerStatus totals_;
   // Requests that ended last on each slot, and their runs, for note_tool_call().
   std::vector<std::pair<std::string, std::uint64_t>> ended_;
