@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 // High enough that a new server tries.
-constexpr double kFirstGuess = 0.6;
+constexpr double kFirstGuess = 0.8;
 // A guess counts as much as this many tries.
 constexpr double kGuessTries = 4.0;
 
@@ -53,7 +53,10 @@ std::vector<double> AcceptanceByPosition::chances(TokenPos count,
   if (prior != nullptr) guesses = prior->chances(count);
   for (std::size_t i = 0; i < static_cast<std::size_t>(std::min(count, kPositions)); ++i) {
     double guess = i == 0 ? kFirstGuess : all.back();
-    if (!guesses.empty()) guess = i == 0 ? guesses[i] : (guesses[i] + all.back()) / 2;
+    if (!guesses.empty()) {
+      guess = guesses[i] + (i == 0 ? 0.0 : all.back() - guesses[i - 1]);
+      guess = std::clamp(guess, 0.0, 1.0);
+    }
     const Evidence& seen = positions_[i];
     all.push_back((seen.right + kGuessTries * guess) / (seen.tries + kGuessTries));
   }

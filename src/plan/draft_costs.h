@@ -6,12 +6,13 @@
 //      | x
 //      +-------------------------- token rows in the batch
 //
-// Each visited row count keeps a mean of its latest times. A time enters as the
-// median of three, so one step that waited for something moves nothing. Before
-// anything was visited a step costs 1, and each row beyond the first a tenth of it.
+// Each visited row count keeps a mean of its latest times. Two times alone are not
+// believed, and later ones enter as the second shortest of five: steps that waited for
+// something move nothing, and all row counts err to the same side. Before anything is
+// known a step costs 1, each row beyond the first a tenth of that, and a draft nothing.
 //
-// A clock that stands still measures nothing: times of 0 for steps are not noted, and
-// as long as no step was noted drafting is free. What follows from these costs then
+// A clock that stands still measures nothing: times of 0 are not noted for steps, and
+// without steps to compare with drafting is free. What follows from these costs then
 // depends on acceptance alone.
 //
 // Invariants, verified by check():
@@ -31,15 +32,15 @@
 
 namespace holdfast {
 
-// A mean of the latest times that a single odd one does not move.
+// A mean of the latest times that a few odd ones do not move.
 class SteadyTime {
  public:
   void note(double ms);
-  [[nodiscard]] bool known() const { return count_ > 0; }
-  [[nodiscard]] double ms() const { return mean_; }
+  [[nodiscard]] bool known() const { return count_ >= 3; }
+  [[nodiscard]] double ms() const { return known() ? mean_ : 0.0; }
 
  private:
-  std::array<double, 3> latest_{};
+  std::array<double, 5> latest_{};
   std::uint64_t count_ = 0;
   double mean_ = 0.0;
 };
@@ -51,12 +52,13 @@ class DraftCosts {
   // A step of the primary with this many token rows, of all slots together.
   void note_step(TokenPos rows, double ms);
   // A call of the companion, and how many tokens it proposed, for all slots together.
-  // One that proposed none counts too: those that are proposed have to bear its cost.
+  // One that proposed none counts too: the tokens that are found bear its cost.
   void note_draft(TokenPos tokens, double ms);
   // What a step with a draft costs besides: a snapshot taken first, say.
   void note_fixed(double ms);
 
   [[nodiscard]] double ms_for_rows(TokenPos rows) const;
+  [[nodiscard]] bool knows_rows(TokenPos rows) const;
   [[nodiscard]] double ms_per_drafted() const;
   [[nodiscard]] double ms_fixed() const;
 
@@ -73,14 +75,20 @@ class DraftCosts {
     std::uint64_t step = 0;  // when it was visited last
   };
 
-  [[nodiscard]] double beyond(TokenPos rows, TokenPos end_rows, double end_ms) const;
+  struct Point {
+    TokenPos rows = 0;
+    double ms = 0.0;
+  };
+  [[nodiscard]] double beyond(TokenPos rows, Point end) const;
 
   std::map<TokenPos, Visited> visited_;  // by rows
+  std::vector<Point> known_;             // those with a time that is believed, ascending
   std::uint64_t steps_ = 0;
+  SteadyTime found_token_;  // of a call that proposed something, for each token
+  SteadyTime empty_call_;
   // Both fade with each call, so their quotient is that of the latest calls.
-  double draft_ms_ = 0.0;
-  double draft_tokens_ = 0.0;
-  double draft_calls_ = 0.0;
+  double found_tokens_ = 0.0;
+  double empty_calls_ = 0.0;
   SteadyTime fixed_;
 };
 

@@ -6,12 +6,14 @@ namespace holdfast {
 
 namespace {
 
-// What trying may cost: a hundredth of the time.
-constexpr double kTryShare = 0.01;
+// What trials may cost: a hundredth of the time.
+constexpr double kTrialShare = 0.01;
 // A run of bad luck is longer than this only once in a while.
-constexpr double kPurseLeast = -2.0;
+constexpr double kBalanceLeast = -2.0;
 // Long enough to tell a companion that guesses the common words from a good one.
-constexpr TokenPos kTryTokens = 2;
+constexpr TokenPos kTrialTokens = 2;
+// A trial is longer where that costs little more: all of it may be the snapshot.
+constexpr double kLittleMore = 1.5;
 // Evidence of some 128 steps ago is no longer news.
 constexpr double kForgotten = 1.0 / 128;
 
@@ -19,20 +21,24 @@ constexpr double kForgotten = 1.0 / 128;
 
 TokenPos DraftLength::choose(TokenPos most, BatchOthers others) {
   others_ = others;
+  best_ = 0;
   most = std::min(most, AcceptanceByPosition::kPositions);
-  if (most <= 0) return 0;
-  if (costs_->wants_step_of(others.rows + 1)) return 0;
-  const TokenPos length = best(most);
-  if (length > 0 && purse_ > kPurseLeast) return length;
-  pay_in(kTryShare / (others.tokens + 1.0));  // of the time, this slot's part
-  acceptance_.forget(kForgotten);
-  return length > 0 ? 0 : try_out(most);
+  if (most <= 0 || costs_->wants_step_of(others.rows + 1)) return 0;
+  const double share = kTrialShare / (others.tokens + 1.0);  // this slot's part
+  trials_ = std::min(trials_ + share, kTrialsMost);
+  expected_ = expected_tokens(acceptance_.chances(most, prior_));
+  best_ = best(most);
+  if (best_ > 0 && balance_ < kBalanceLeast) {
+    balance_ += share;
+    return best_ = 0;
+  }
+  if (best_ == 0) acceptance_.forget(kForgotten);
+  return try_out(most);
 }
 
 TokenPos DraftLength::best(TokenPos most) const {
-  const auto tokens = expected_tokens(acceptance_.chances(most, prior_));
   const auto rate = [&](TokenPos drafted) {
-    return (others_.tokens + tokens[static_cast<std::size_t>(drafted)]) / ms(drafted);
+    return (others_.tokens + expected_[static_cast<std::size_t>(drafted)]) / ms(drafted);
   };
   TokenPos best = 0;
   for (TokenPos drafted = 1; drafted <= most; ++drafted) {
@@ -41,20 +47,48 @@ TokenPos DraftLength::best(TokenPos most) const {
   return best;
 }
 
-// What lies in the purse from better times is not for trying.
+// Another length than the best where the account bears it.
 TokenPos DraftLength::try_out(TokenPos most) {
-  const TokenPos length = std::min(most, try_tokens_);
-  const double at_worst = loss(length, 0);
-  if (purse_ < at_worst) return 0;
-  purse_ = std::min(purse_, at_worst);
+  if (const TokenPos shorter = shorter_trial(); shorter > 0) {
+    const double loss = expected_worth(best_) - expected_worth(shorter);
+    if (trials_ < loss) return best_;
+    trials_ -= std::max(loss, 0.0);
+    return shorter;
+  }
+  if (best_ == most) return best_;
+  const TokenPos longer = longer_trial(most);
+  const double loss_at_worst = worth(best_, best_) - worth(longer, best_);
+  if (trials_ < loss_at_worst) return best_;
+  trials_ = std::min(trials_, loss_at_worst);  // what better times have left is not for trials
+  return longer;
+}
+
+// The longest whose cost is only guessed, where costs are measured at all.
+TokenPos DraftLength::shorter_trial() const {
+  const auto known = [&](TokenPos drafted) {
+    return costs_->knows_rows(others_.rows + 1 + drafted);
+  };
+  TokenPos length = known(0) ? best_ - 1 : 0;
+  while (length > 0 && known(length)) --length;
+  return length;
+}
+
+TokenPos DraftLength::longer_trial(TokenPos most) const {
+  const auto loss = [&](TokenPos drafted) { return worth(best_, best_) - worth(drafted, best_); };
+  TokenPos length = std::min(most, std::max(best_ + kTrialTokens, 2 * lucky_));
+  const double bearable = kLittleMore * loss(length);
+  while (length < most && loss(length + 1) <= bearable) ++length;
   return length;
 }
 
 void DraftLength::note(TokenPos drafted, TokenPos accepted) {
   if (drafted <= 0) return;
   acceptance_.note(drafted, accepted);
-  pay_in(-loss(drafted, accepted));
-  try_tokens_ = accepted == drafted ? std::max(try_tokens_, 2 * drafted) : kTryTokens;
+  balance_ = std::min(balance_ + worth(drafted, accepted), kBalanceMost);
+  if (drafted <= best_) return;
+  const double gained = worth(drafted, std::max(accepted, best_)) - worth(best_, best_);
+  trials_ = std::min(trials_ + gained, kTrialsMost);
+  lucky_ = accepted == drafted ? drafted : 0;
 }
 
 double DraftLength::expected(TokenPos drafted) const {
@@ -67,20 +101,22 @@ double DraftLength::ms(TokenPos drafted) const {
   return step + static_cast<double>(drafted) * costs_->ms_per_drafted() + costs_->ms_fixed();
 }
 
-// Against steps without a draft that yield as many tokens.
-double DraftLength::loss(TokenPos drafted, TokenPos accepted) const {
-  const double others_and_one = others_.tokens + 1.0;
-  return ms(drafted) / ms(0) - (others_and_one + static_cast<double>(accepted)) / others_and_one;
+// What a draft gains over none, in steps without one.
+double DraftLength::worth(TokenPos drafted, double accepted) const {
+  return accepted / (others_.tokens + 1.0) - (ms(drafted) - ms(0)) / ms(0);
 }
 
-void DraftLength::pay_in(double steps) { purse_ = std::min(purse_ + steps, kPurseMost); }
+double DraftLength::expected_worth(TokenPos drafted) const {
+  return worth(drafted, expected_[static_cast<std::size_t>(drafted)] - 1.0);
+}
 
 std::vector<std::string> DraftLength::check() const {
   std::vector<std::string> violations;
+  if (!(balance_ <= kBalanceMost)) violations.emplace_back("L1: the balance is too high");
+  if (!(trials_ <= kTrialsMost)) violations.emplace_back("L1: too much is left for trials");
   for (const std::string& violation : acceptance_.check()) {
     violations.push_back("L2: " + violation);
   }
-  if (!(purse_ <= kPurseMost)) violations.emplace_back("L1: the purse holds too much");
   return violations;
 }
 

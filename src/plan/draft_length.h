@@ -7,20 +7,27 @@
 //             ms(others.rows + 1 + D) + D x drafted token + (D > 0 ? fixed : 0)
 //
 // with the chances `a` of acceptance.h and the times of draft_costs.h. Both are
-// estimates, and what they promise may be wrong. So a request has a purse, counted in
-// steps without a draft: each step that drafted pays in what it gained over such a
-// step, or takes out what it lost, and each step that did not pays in a hundredth.
-//   - Where drafting does not seem to pay, a short draft is tried whenever the purse
-//     bears the loss of all its tokens. One that is accepted whole pays in, so the
-//     next follows at once and may be longer: that is how drafting comes back.
-//   - Where it seems to pay and the purse is overdrawn, nothing is drafted.
-// So what drafting can lose against not drafting is a hundredth of the time and the
-// few steps that a purse may be overdrawn by and may hold.
+// estimates, known where drafts were made and guessed elsewhere. Two accounts, counted
+// in steps without a draft, bound what a wrong estimate can cost:
+//   - trials: each step pays in a hundredth. When that bears the loss, another length
+//     than the best is tried: a shorter one whose cost was only guessed, or else a
+//     longer one (the best may be none at all). What a trial gains is paid in too, so
+//     after a lucky one the next follows at once, and longer: that is how drafting
+//     comes back when a text becomes easy.
+//   - balance: what drafts have gained over steps without one. While it is overdrawn,
+//     nothing is drafted, whatever the estimates promise.
 //
 // When steps without a draft were last seen long ago, one is made (wants_step_of).
 //
+// Slots of one batch choose one after the other, each given the others. Where only all
+// of them together would gain (rows that double a step's cost, once), none begins.
+//
+// In simulation (draft_length_test.cc) this reaches 0.97 of never drafting or more in
+// every world, 0.96 with four slots, and 0.98 of the best length known in hindsight in
+// 19 of 20.
+//
 // Invariants, verified by check():
-//   L1  a purse holds no more than kPurseMost
+//   L1  neither account holds more than its limit
 //   L2  the evidence is sound (A1, A2)
 //
 // Pure: no I/O, no clock. Equal calls give equal answers.
@@ -43,7 +50,8 @@ struct BatchOthers {
 
 class DraftLength {
  public:
-  static constexpr double kPurseMost = 4.0;
+  static constexpr double kBalanceMost = 32.0;
+  static constexpr double kTrialsMost = 32.0;
 
   // Both are the server's and outlive it.
   DraftLength(const AcceptanceByPosition& prior, const DraftCosts& costs)
@@ -65,16 +73,22 @@ class DraftLength {
  private:
   [[nodiscard]] TokenPos best(TokenPos most) const;
   [[nodiscard]] TokenPos try_out(TokenPos most);
+  [[nodiscard]] TokenPos shorter_trial() const;
+  [[nodiscard]] TokenPos longer_trial(TokenPos most) const;
   [[nodiscard]] double ms(TokenPos drafted) const;
-  [[nodiscard]] double loss(TokenPos drafted, TokenPos accepted) const;
-  void pay_in(double steps);
+  [[nodiscard]] double worth(TokenPos drafted, double accepted) const;
+  [[nodiscard]] double expected_worth(TokenPos drafted) const;
 
   const AcceptanceByPosition* prior_;
   const DraftCosts* costs_;
   AcceptanceByPosition acceptance_;
-  BatchOthers others_;       // of the step at hand
-  double purse_ = 0.0;       // in steps without a draft
-  TokenPos try_tokens_ = 2;  // of the next draft on trial
+  double balance_ = 0.0;
+  double trials_ = 0.0;
+  TokenPos lucky_ = 0;  // length of the last trial, where all of it was accepted
+  // Of the step at hand.
+  BatchOthers others_;
+  TokenPos best_ = 0;
+  std::vector<double> expected_;  // tokens with a draft of 0, 1, 2 ...
 };
 
 }  // namespace holdfast
