@@ -60,8 +60,9 @@ struct DraftWish {
   Token next = 0;     // sampled, and not yet computed by the primary
   TokenPos most = 0;  // tokens wanted after it, at least 1
   float least_probability =
-      0.0F;      // a token less likely than this is not proposed, nor any after it
-  Tokens draft;  // the answer; empty: no idea
+      0.0F;             // a token less likely than this is not proposed, nor any after it
+  Tokens draft;         // the answer; empty: no idea
+  bool behind = false;  // or it is still reading what the primary has read
 };
 
 class Companion {

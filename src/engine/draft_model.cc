@@ -204,7 +204,7 @@ Followed DraftModel::follow(SlotId slot, const CompanionPoint& point) noexcept {
 
 // A prompt is read along in whole chunks; an answer is told token by token, and read
 // when the next draft is wished for.
-void DraftModel::advance(SlotId slot, TokenSpan kept) noexcept {
+void DraftModel::advance(SlotId slot, TokenSpan kept, TokenPos) noexcept {
   Shadow& mine = shadow(slot);
   try {
     mine.tell(kept);
@@ -267,6 +267,7 @@ bool DraftModel::catch_up(DraftWish& wish) {
   if (mine.resting) return false;
   if (mine.behind() > options_.catch_up_tokens) {
     read_to(wish.slot, mine.held + options_.catch_up_tokens);
+    wish.behind = true;
     return false;
   }
   const TokenPos in_pass = std::min(mine.behind(), engine_.chunk_tokens_max() - 1);
@@ -355,7 +356,8 @@ bool DraftModel::has_way_back(SlotId slot) {
 
 // --- saving --------------------------------------------------------------------------
 
-CompanionSaved DraftModel::save(SlotId slot, std::span<const TokenRange> blocks) noexcept {
+CompanionSaved DraftModel::save(SlotId slot, std::span<const TokenRange> blocks,
+                                TokenPos length) noexcept {
   Shadow& mine = shadow(slot);
   try {
     const bool wants_all =
@@ -366,7 +368,7 @@ CompanionSaved DraftModel::save(SlotId slot, std::span<const TokenRange> blocks)
         read_to(slot, length_of(mine.told));
       }
     }
-    return {.rows = saved_rows(slot, blocks), .place = saved_place(slot)};
+    return {.rows = saved_rows(slot, blocks), .place = saved_place(slot, length)};
   } catch (...) {
     fail(slot);
     return {};
@@ -392,9 +394,10 @@ std::vector<CheckedBytes> DraftModel::saved_rows(SlotId slot, std::span<const To
 }
 
 // Only where the engine stands exactly where the primary does.
-CheckedBytes DraftModel::saved_place(SlotId slot) {
+CheckedBytes DraftModel::saved_place(SlotId slot, TokenPos length) {
   const Shadow& mine = shadow(slot);
-  const bool exact = mine.held > 0 && mine.behind() == 0 && engine_.length(slot) == mine.held;
+  const bool exact = mine.held > 0 && mine.held == length && mine.behind() == 0 &&
+                     engine_.length(slot) == mine.held;
   if (engine_.shape().cuts_anywhere() || !exact) return {};
   auto saved = engine_.save(slot, SaveScope::kSnapshot);
   if (!saved) {

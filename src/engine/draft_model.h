@@ -48,10 +48,10 @@ class DraftModel final : public Companion {
   [[nodiscard]] std::string_view name() const noexcept override { return "draft"; }
   [[nodiscard]] CompanionShape shape() const noexcept override { return shape_; }
   [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override;
-  void advance(SlotId slot, TokenSpan kept) noexcept override;
+  void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override;
   void draft(std::span<DraftWish> wishes) noexcept override;
-  [[nodiscard]] CompanionSaved save(SlotId slot,
-                                    std::span<const TokenRange> blocks) noexcept override;
+  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                    TokenPos length) noexcept override;
 
   // Errors and exceptions of the engine since the start.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
@@ -100,7 +100,7 @@ class DraftModel final : public Companion {
   [[nodiscard]] bool has_way_back(SlotId slot);
   [[nodiscard]] std::vector<CheckedBytes> saved_rows(SlotId slot,
                                                      std::span<const TokenRange> blocks);
-  [[nodiscard]] CheckedBytes saved_place(SlotId slot);
+  [[nodiscard]] CheckedBytes saved_place(SlotId slot, TokenPos length);
 
   Engine& engine_;
   const DraftModelOptions options_;

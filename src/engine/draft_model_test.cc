@@ -77,7 +77,7 @@ TEST(DraftModel, SlotsShareABatch) {
   DraftModel model(engine);
   std::vector<DraftWish> wishes(3);
   for (int i = 0; i < 3; ++i) {
-    model.advance(SlotId{i}, tokens_of("abc"));
+    model.advance(SlotId{i}, tokens_of("abc"), 0);
     wishes[static_cast<std::size_t>(i)].slot = SlotId{2 - i};  // in any order
     wishes[static_cast<std::size_t>(i)].next = 'd';
     wishes[static_cast<std::size_t>(i)].most = 4;
@@ -94,12 +94,12 @@ TEST(DraftModel, WhatWasAcceptedIsNotComputedAgain) {
     FakeEngine engine(engine_options(kind));
     DraftModel model(engine);
     const SlotId slot{0};
-    model.advance(slot, tokens_of("some words to begin with"));
+    model.advance(slot, tokens_of("some words to begin with"), 0);
     Tokens kept = {'x'};
     const Tokens draft = draft_one(model, slot, 'x', 4);
     ASSERT_EQ(draft.size(), 4U);
     kept.insert(kept.end(), draft.begin(), draft.end());
-    model.advance(slot, kept);
+    model.advance(slot, kept, 0);
     const auto before = engine.tokens_prefilled();
     ASSERT_EQ(draft_one(model, slot, 'y', 4).size(), 4U);
     EXPECT_EQ(engine.tokens_prefilled() - before, 2U) << "the last guess and the next token";
@@ -113,9 +113,9 @@ TEST(DraftModel, AfterARejectionTheWayBackIsShort) {
     DraftModel model(engine);
     const SlotId slot{0};
     const Tokens prompt(200, 'p');
-    model.advance(slot, prompt);
+    model.advance(slot, prompt, 0);
     ASSERT_EQ(draft_one(model, slot, 'x', 4).size(), 4U);
-    model.advance(slot, tokens_of("x"));  // nothing of the draft
+    model.advance(slot, tokens_of("x"), 0);  // nothing of the draft
     const auto before = engine.tokens_prefilled();
     ASSERT_EQ(draft_one(model, slot, 'y', 4).size(), 4U);
     EXPECT_LE(engine.tokens_prefilled() - before, 1U);
@@ -126,11 +126,11 @@ TEST(DraftModel, AfterARejectionTheWayBackIsShort) {
 TEST(DraftModel, ReadsAPromptAlongInWholeChunks) {
   FakeEngine engine(engine_options(kHybrid));
   DraftModel model(engine);
-  model.advance(SlotId{0}, Tokens(50, 'a'));
+  model.advance(SlotId{0}, Tokens(50, 'a'), 0);
   EXPECT_EQ(engine.length(SlotId{0}), 0);
-  model.advance(SlotId{0}, Tokens(50, 'a'));
+  model.advance(SlotId{0}, Tokens(50, 'a'), 0);
   EXPECT_EQ(engine.length(SlotId{0}), 64);
-  model.advance(SlotId{0}, Tokens(100, 'a'));
+  model.advance(SlotId{0}, Tokens(100, 'a'), 0);
   EXPECT_EQ(engine.length(SlotId{0}), 192);
 }
 
@@ -178,11 +178,11 @@ TEST(DraftModel, AfterAFailureItRestsUntilItFollowsAgain) {
   FakeEngine engine(options);
   DraftModel model(engine);
   const Tokens prompt = tokens_of("abc");
-  model.advance(SlotId{0}, prompt);
+  model.advance(SlotId{0}, prompt, 0);
   EXPECT_TRUE(draft_one(model, SlotId{0}, 'd', 2).empty());
   EXPECT_EQ(model.failures(), 1U);
   const int before = operations;
-  model.advance(SlotId{0}, Tokens(100, 'a'));
+  model.advance(SlotId{0}, Tokens(100, 'a'), 0);
   EXPECT_TRUE(draft_one(model, SlotId{0}, 'd', 2).empty());
   EXPECT_EQ(operations, before);
   broken = false;
@@ -288,7 +288,7 @@ class History {
     const Tokens more = some_tokens(1 + below(below(3) == 0 ? 100 : 5));
     if (held(slot).size() + more.size() > 400) return;  // more than the draft model's context
     append(slot, more);
-    model_.advance(slot, more);
+    model_.advance(slot, more, 0);
   }
 
   void save(SlotId slot) {
@@ -301,7 +301,7 @@ class History {
       kept.blocks.push_back({at, end});
       at = end;
     }
-    kept.saved = model_.save(slot, kept.blocks);
+    kept.saved = model_.save(slot, kept.blocks, length_of(held(slot)));
     if (kept.saved.rows.size() != kept.blocks.size()) kept.blocks.clear();  // it threw
     if (memory_.size() < 6) memory_.emplace_back();
     memory_[below(memory_.size())] = std::move(kept);
@@ -340,7 +340,7 @@ class History {
     const auto accepted = static_cast<std::ptrdiff_t>(below(wish.draft.size() + 1));
     kept.insert(kept.end(), wish.draft.begin(), wish.draft.begin() + accepted);
     append(wish.slot, kept);
-    model_.advance(wish.slot, kept);
+    model_.advance(wish.slot, kept, 0);
   }
 
   const FakeOptions options_;

@@ -591,6 +591,7 @@ void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string)
   const Finished finished{reason,       std::move(stop_string),
                           slot.id,      job->prompt_length(),
                           job->timings, std::make_shared<const Receipt>(job->receipt)};
+  publish_status();  // whoever has the answer finds it counted
   if (observer_ != nullptr) observer_->on_finished(job->request, finished);
   job->request.sink->on_event(finished);
 }
@@ -611,6 +612,7 @@ std::unique_ptr<Job> Scheduler::end_job(Slot& slot) {
 
 void Scheduler::fail(Slot& slot, const Error& error) {
   const std::unique_ptr<Job> job = end_job(slot);
+  publish_status();
   fail_job(*job, error);
 }
 

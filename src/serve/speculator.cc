@@ -29,14 +29,16 @@ void Speculator::propose(std::span<Slot* const> slots) {
   const auto before = clock_.now();
   companion_->draft(wishes_);
   TokenPos drafted = 0;
+  bool behind = false;
   for (DraftWish& wish : wishes_) {
+    behind = behind || wish.behind;
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
     Job& job = *(*owner)->job;
     job.draft = std::move(wish.draft);
     drafted += length_of(job.draft);
     make_sound(job, wish.most);
   }
-  costs_.note_draft(drafted, ms_between(before, clock_.now()));
+  if (!behind) costs_.note_draft(drafted, ms_between(before, clock_.now()));
   for (Slot* slot : slots) save_before(*slot);
 }
 

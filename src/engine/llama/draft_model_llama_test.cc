@@ -91,7 +91,7 @@ TEST_P(DraftModelOnLlama, DraftsWhatTheModelGoesOnWith) {
   std::vector<Tokens> told(kSlots);
   for (int i = 0; i < kSlots; ++i) {
     told[static_cast<std::size_t>(i)] = some_tokens(random, 150);
-    model.advance(SlotId{i}, told[static_cast<std::size_t>(i)]);
+    model.advance(SlotId{i}, told[static_cast<std::size_t>(i)], 0);
   }
   for (int step = 0; step < 24; ++step) {
     std::vector<DraftWish> wishes(kSlots);
@@ -108,7 +108,7 @@ TEST_P(DraftModelOnLlama, DraftsWhatTheModelGoesOnWith) {
       const auto accepted = static_cast<std::ptrdiff_t>(random() % (wish.draft.size() + 1));
       kept.insert(kept.end(), wish.draft.begin(), wish.draft.begin() + accepted);
       mine.insert(mine.end(), kept.begin(), kept.end());
-      model.advance(wish.slot, kept);
+      model.advance(wish.slot, kept, 0);
     }
     const auto violations = model.check();
     ASSERT_TRUE(violations.empty()) << violations.front();
@@ -122,9 +122,9 @@ TEST_P(DraftModelOnLlama, ComesBackFromMemory) {
   std::mt19937 random(kSeed);
   DraftModel model(*engine_);
   const Tokens told = some_tokens(random, 200);
-  model.advance(SlotId{0}, told);
+  model.advance(SlotId{0}, told, 0);
   const std::vector<TokenRange> blocks = {{0, 64}, {64, 128}, {128, 192}, {192, 200}};
-  const CompanionSaved saved = model.save(SlotId{0}, blocks);
+  const CompanionSaved saved = model.save(SlotId{0}, blocks, length_of(told));
   std::vector<RowsView> rows;
   for (std::size_t i = 0; i < saved.rows.size(); ++i) {
     if (saved.rows[i].empty()) continue;

@@ -1,7 +1,10 @@
 #include "engine/llama/llama_companions.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
+#include "engine/draft_model.h"
 #include "engine/llama/llama_mtp.h"
 #include "engine/ngram.h"
 
@@ -14,6 +17,64 @@ constexpr TokenPos kNgramTokens = 8;  // a look costs nothing, and repetitions a
 
 // States that recurrent models keep to go back to, at most: a share of what is free.
 constexpr ByteCount kRollbackShare = 8;
+
+Result<void> add_mtp(LoadedModel& loaded, std::shared_ptr<llama_model> model, LlamaEngine& primary,
+                     const LlamaConfig& config) {
+  auto mtp = LlamaMtp::create(std::move(model), primary, config);
+  if (!mtp) return mtp.error();
+  loaded.companion = std::move(*mtp);
+  return {};
+}
+
+// Drafts are exchanged as token ids, so the same id has to be the same token.
+bool same_vocabulary(const llama_model& a, const llama_model& b) {
+  constexpr int kUnusedAtTheEnd = 128;  // models of a family are padded differently
+  const llama_vocab* first = llama_model_get_vocab(&a);
+  const llama_vocab* second = llama_model_get_vocab(&b);
+  const int tokens_a = llama_vocab_n_tokens(first);
+  const int tokens_b = llama_vocab_n_tokens(second);
+  if (llama_vocab_type(first) != llama_vocab_type(second)) return false;
+  if (std::abs(tokens_a - tokens_b) > kUnusedAtTheEnd) return false;
+  for (int i = 0; i < std::min(tokens_a, tokens_b); ++i) {
+    if (std::strcmp(llama_vocab_get_text(first, i), llama_vocab_get_text(second, i)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+LlamaConfig draft_config(const LlamaConfig& primary, TokenPos context) {
+  LlamaConfig draft = primary;
+  draft.model_path = primary.draft_model_path;
+  draft.draft_model_path.clear();
+  draft.draft_source = DraftSource::kOff;
+  draft.context_tokens = context;
+  draft.gpu_layers = primary.draft_gpu_layers;
+  draft.mtp = false;
+  draft.chat_template.clear();
+  return draft;
+}
+
+Result<void> add_draft_model(LoadedModel& loaded, const llama_model& model, LlamaEngine& primary,
+                             const LlamaConfig& config) {
+  const LlamaConfig settings = draft_config(config, primary.context_tokens());
+  auto small = load_llama_file(settings, nullptr);
+  if (!small) {
+    return Error{small.error().code, "The draft model: " + small.error().message, "--draft-model"};
+  }
+  if (!same_vocabulary(model, **small)) {
+    return invalid_argument("--draft-model",
+                            "The draft model has another vocabulary than the model, so its tokens"
+                            " mean something else. Use one of the same family.");
+  }
+  auto shape = LlamaEngine::measure_shape(small->get(), settings);
+  if (!shape) return shape.error();
+  auto engine = LlamaEngine::create(*small, settings, std::move(*shape));
+  if (!engine) return engine.error();
+  loaded.companion = std::make_unique<DraftModel>(**engine);
+  loaded.draft_engine = std::move(*engine);
+  return {};
+}
 
 }  // namespace
 
@@ -58,20 +119,22 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
 Result<void> add_companion(LoadedModel& loaded, DraftSource source,
                            std::shared_ptr<llama_model> model, LlamaEngine& primary,
                            const LlamaConfig& config) {
-  if (source == DraftSource::kNgram) {
-    loaded.companion = std::make_unique<NgramCompanion>(primary.slot_count());
+  Result<void> added;
+  switch (source) {
+    case DraftSource::kMtp: added = add_mtp(loaded, std::move(model), primary, config); break;
+    case DraftSource::kDraft: added = add_draft_model(loaded, *model, primary, config); break;
+    case DraftSource::kNgram:
+      loaded.companion = std::make_unique<NgramCompanion>(primary.slot_count());
+      break;
+    case DraftSource::kAuto:
+    case DraftSource::kOff: break;
   }
-  if (source == DraftSource::kMtp) {
-    auto mtp = LlamaMtp::create(std::move(model), primary, config);
-    if (mtp) {
-      loaded.companion = std::move(*mtp);
-    } else if (config.draft_source == DraftSource::kMtp &&
-               mtp.error().code == ErrorCode::kUnsupported) {
-      return mtp.error();
-    } else {
-      loaded.companion_note = mtp.error().message + " Running without drafts.";
-    }
-  }
+  if (added) return {};
+  // What was asked for by name and can never be is the asker's to know at once; what
+  // only memory does not allow is done without.
+  const bool by_name = config.draft_source != DraftSource::kAuto || source == DraftSource::kDraft;
+  if (by_name && added.error().code != ErrorCode::kEngine) return added;
+  loaded.companion_note = added.error().message + " Running without drafts.";
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Which companion a model gets, and making it.
+// Which companion a model gets, and making it. Part of the loader (llama_loader.cc).
 #pragma once
 
 #include <memory>
@@ -9,6 +9,10 @@
 #include "engine/llama/llama_engine.h"
 
 namespace holdfast {
+
+// The file's weights, or what is wrong with it.
+[[nodiscard]] Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
+                                                                   const LoadProgress& progress);
 
 // What config.draft_source comes to for this model: never kAuto. An Error names the
 // option that asks for what cannot be.

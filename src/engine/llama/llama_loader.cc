@@ -138,8 +138,10 @@ Result<std::vector<ggml_backend_dev_t>> find_devices(const std::vector<std::stri
   return devices;
 }
 
-Result<std::shared_ptr<llama_model>> load_file(const LlamaConfig& config,
-                                               const LoadProgress& progress) {
+}  // namespace
+
+Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
+                                                     const LoadProgress& progress) {
   if (auto file = check_file(config.model_path); !file) return file.error();
   auto split = split_mode_from(config.split_mode);
   if (!split) return split.error();
@@ -177,6 +179,8 @@ Result<std::shared_ptr<llama_model>> load_file(const LlamaConfig& config,
   }
   return std::shared_ptr<llama_model>(model, LlamaModelFree{});
 }
+
+namespace {
 
 // --- how much context ------------------------------------------------------
 
@@ -240,7 +244,7 @@ std::string llama_library_info() {
 
 Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgress& progress) {
   start_library();
-  auto model = load_file(config, progress);
+  auto model = load_llama_file(config, progress);
   if (!model) return model.error();
   auto shape = LlamaEngine::measure_shape(model->get(), config);
   if (!shape) return shape.error();
