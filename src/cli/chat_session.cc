@@ -61,7 +61,9 @@ TurnStats stats_of_timings(const Json& timings) {
           static_cast<std::int64_t>(number_at(timings, "prompt_n")),
           number_at(timings, "prompt_ms"),
           static_cast<std::int64_t>(number_at(timings, "predicted_n")),
-          number_at(timings, "predicted_per_second")};
+          number_at(timings, "predicted_per_second"),
+          static_cast<std::int64_t>(number_at(timings, "draft_n")),
+          static_cast<std::int64_t>(number_at(timings, "draft_n_accepted"))};
 }
 
 // Servers without timings still count their tokens.

@@ -375,6 +375,8 @@ TEST(StatsLineTest, SaysOnlyWhatIsKnown) {
   EXPECT_EQ(stats_line({.cached = 0, .read = 12, .generated = 3}), "12 tokens read · 3 tokens");
   EXPECT_EQ(stats_line({1234567, 1, 1000, 5, 2}),
             "1,234,567 cached + 1 new tokens read in 1.00 s · 5 tokens at 2.0 tok/s");
+  EXPECT_EQ(stats_line({.read = 2, .generated = 9, .per_second = 3, .drafted = 8, .accepted = 6}),
+            "2 tokens read · 9 tokens at 3.0 tok/s, 6 of 8 drafted accepted");
 }
 
 TEST(UrlTest, GoodAndBad) {

@@ -62,6 +62,10 @@ std::string stats_line(const TurnStats& stats) {
   if (stats.read_ms > 0) line += " in " + fixed(stats.read_ms / 1000, 2) + " s";
   line += " · " + with_commas(stats.generated) + " tokens";
   if (stats.per_second > 0) line += " at " + fixed(stats.per_second, 1) + " tok/s";
+  if (stats.drafted > 0) {
+    line += ", " + with_commas(stats.accepted) + " of " + with_commas(stats.drafted) +
+            " drafted accepted";
+  }
   return line;
 }
 
