@@ -65,6 +65,7 @@ class Forest {
   struct Conversation {
     int project = 0;
     Tokens tokens;
+    Filed filed;
   };
 
   [[nodiscard]] TokenTree& tree() { return tree_; }
@@ -133,6 +134,7 @@ class Forest {
     for (const TokenPos cut : cuts(one.tokens)) {
       commit(TokenSpan(one.tokens).first(static_cast<std::size_t>(cut)));
     }
+    one.filed = {commit(one.tokens).node, length_of(one.tokens)};
     conversations_.push_back(std::move(one));
   }
 
@@ -157,7 +159,8 @@ void flush_caches() {
 struct Question {
   Tokens tokens;
   std::vector<TokenPos> cuts;
-  std::vector<Tokens> live;  // of the slots
+  // What the slots hold. Requests ended there, so the tree knows where it is filed.
+  std::vector<Forest::Conversation> live;
 };
 
 enum class Agreement {
@@ -178,10 +181,9 @@ Question make_question(Forest& forest, Agreement agreement) {
   question.tokens.insert(question.tokens.end(), fresh.begin(), fresh.end());
   question.cuts = forest.cuts(question.tokens);
   if (agreement == Agreement::kAll) {
-    question.live.assign(kSlots, known.tokens);
+    question.live.assign(kSlots, known);
   } else {
-    question.live = {known.tokens, forest.relative(known, 0).tokens,
-                     forest.relative(known, 1).tokens, forest.any().tokens};
+    question.live = {known, forest.relative(known, 0), forest.relative(known, 1), forest.any()};
   }
   return question;
 }
@@ -200,20 +202,20 @@ StartTimes time_start(const TokenTree& tree, const Question& question) {
   StartTimes times;
   const TokenSpan prompt = question.tokens;
   auto start = now_us();
+  const Match match = tree.match(kSpace, prompt);
+  times.match_us = us_since(start);
+  times.nodes = match.stops.size();
+  start = now_us();
   std::vector<LiveState> slots;
-  for (const Tokens& live : question.live) {
+  for (const Forest::Conversation& live : question.live) {
     LiveState slot;
     slot.slot = static_cast<int>(slots.size());
-    slot.length = slot.exact = length_of(live);
-    slot.common = common_prefix(live, prompt);
+    slot.length = slot.exact = length_of(live.tokens);
+    slot.common = tree.common(match, prompt, live.filed, live.tokens);
     slot.can_cut = [length = slot.length](TokenPos position) { return position == length; };
     slots.push_back(std::move(slot));
   }
   times.live_us = us_since(start);
-  start = now_us();
-  const Match match = tree.match(kSpace, prompt);
-  times.match_us = us_since(start);
-  times.nodes = match.stops.size();
   start = now_us();
   StartInput input;
   input.prompt_length = length_of(prompt);

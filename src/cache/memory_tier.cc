@@ -165,7 +165,7 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   snapshots_held_ += copied->snapshots.size();
   stored_bytes_ += committed.new_bytes;
   peak_ = std::max(peak_, tree_.bytes().resident);
-  return {true, committed.new_bytes};
+  return {true, committed.new_bytes, {committed.node, length_of(request.tokens)}};
 }
 
 StoreOutcome MemoryTier::decline() {
@@ -174,10 +174,11 @@ StoreOutcome MemoryTier::decline() {
   return {};
 }
 
-void MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
-  if (tokens.empty()) return;
-  tree_.commit({.space = space, .tokens = tokens, .now = now});
+Filed MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
+  if (tokens.empty()) return {};
+  const Committed committed = tree_.commit({.space = space, .tokens = tokens, .now = now});
   forget_beyond_limits();
+  return {committed.node, length_of(tokens)};
 }
 
 // Out of memory is out of room.

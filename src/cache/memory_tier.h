@@ -63,6 +63,7 @@ struct StoreRequest {
 struct StoreOutcome {
   bool stored = false;  // all of it is in memory now, newly or before
   ByteCount bytes = 0;  // copied
+  Filed filed;          // where its tokens are, if stored
 };
 
 // What is held of a companion's state, and the holders that keep it alive.
@@ -102,7 +103,7 @@ class MemoryTier {
   // them.
   StoreOutcome store(const StoreRequest& request);
   // The tokens alone, for junctions and receipts.
-  void remember(SpaceKey space, TokenSpan tokens, Tick now);
+  Filed remember(SpaceKey space, TokenSpan tokens, Tick now);
 
   // Brings `slot` to `tokens`, all of them below `node`. Returns the bytes moved.
   // On an Error the slot is empty; what could not be brought back is for quarantine().

@@ -115,13 +115,20 @@ ByteCount StateCache::unsaved_bytes(const Live& live) const {
          memory_.snapshot_bytes(storable);
 }
 
-LiveState StateCache::describe(SlotId slot, const Prompt& prompt, bool may_cut) const {
+// Deterministic: the tree knows keys and not tokens, so all tokens are compared.
+TokenPos StateCache::common(const Live& held, const Prompt& prompt, const Match& match) const {
+  if (held.space != prompt.space) return 0;
+  if (options_.deterministic) return common_prefix(held.tokens, prompt.tokens);
+  return memory_.tree().common(match, prompt.tokens, held.filed, held.tokens);
+}
+
+LiveState StateCache::describe(SlotId slot, const Prompt& prompt, const Match& match,
+                               bool may_cut) const {
   const Live& held = live(slot);
   LiveState state;
   state.slot = slot.value;
   state.length = length_of(held.tokens);
-  const bool usable = prompt.reuse && held.space == prompt.space;
-  state.common = usable ? common_prefix(held.tokens, prompt.tokens) : 0;
+  state.common = prompt.reuse ? common(held, prompt, match) : 0;
   state.exact = held.exact;
   state.can_cut = [this, slot, may_cut](TokenPos position) {
     return (may_cut || position == engine_.length(slot)) && engine_.can_cut(slot, position);
@@ -137,10 +144,12 @@ Outlook StateCache::plan(const Prompt& prompt, std::span<const SlotId> slots) co
 
 Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
                               bool may_cut) const {
-  std::vector<LiveState> states;
-  for (const SlotId slot : slots) states.push_back(describe(slot, prompt, may_cut));
   Outlook outlook;
   outlook.match = memory_.match(prompt.space, prompt.keys);
+  std::vector<LiveState> states;
+  for (const SlotId slot : slots) {
+    states.push_back(describe(slot, prompt, outlook.match, may_cut));
+  }
   const Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};
   StartInput input;
   input.prompt_length = length_of(prompt.tokens);
@@ -161,7 +170,12 @@ std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt, const
     Live& other = live_[i];
     const TokenPos held = length_of(other.tokens);
     if (held >= length_of(other.prompt) || other.space != prompt.space) continue;
-    const TokenPos common = std::min(common_prefix(other.prompt, prompt.tokens), limit);
+    TokenPos common = this->common(other, prompt, outlook.match);
+    if (common == held) {
+      const auto agreed = static_cast<std::size_t>(held);
+      common += common_prefix(other.prompt.subspan(agreed), prompt.tokens.subspan(agreed));
+    }
+    common = std::min(common, limit);
     TokenPos reach = floor_of(other.cuts, common);
     if (!options_.deterministic && common - std::max(reach, held) >= kJunctionWorth) reach = common;
     // One that is behind what this prompt has already would only hold it up.
@@ -210,7 +224,7 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   receipt.missing = missing(prompt, receipt, planned_around);
   receipt.saved_ms = ms_per_token_ * receipt.restored;
 
-  take_over(live(slot), prompt, next.plan);
+  take_over(live(slot), prompt, next);
   place(live(slot), prompt, receipt);
   bring_companion(slot, prompt, receipt);
   ++totals_.requests;
@@ -338,10 +352,12 @@ void StateCache::shorten(Live& held, TokenPos length) {
   held.keys.resize(std::min(held.keys.size(), held.tokens.size()));
   held.exact = std::min(held.exact, length);
   held.kept = std::min(held.kept, length);
+  held.filed.length = std::min(held.filed.length, length);
 }
 
 // The slot holds the first tokens of the prompt now, as many as the plan keeps.
-void StateCache::take_over(Live& held, const Prompt& prompt, const StartPlan& plan) {
+void StateCache::take_over(Live& held, const Prompt& prompt, const Outlook& outlook) {
+  const StartPlan& plan = outlook.plan;
   const TokenPos restored = plan.keep;
   const bool rows_stayed =
       plan.source == StartSource::kLive || plan.source == StartSource::kSnapshotInPlace;
@@ -349,6 +365,7 @@ void StateCache::take_over(Live& held, const Prompt& prompt, const StartPlan& pl
     held.tokens.assign(prompt.tokens.begin(), prompt.tokens.begin() + restored);
     held.exact = floor_of(prompt.cuts, restored);
     held.kept = restored;
+    held.filed = {outlook.match.node, restored};
   }
   if (options_.deterministic) {
     held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
@@ -434,6 +451,7 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
   totals_.store_seconds += took_ms / 1000.0;
   if (!outcome.stored) return;
   held.kept = checkpoint.position;
+  held.filed = outcome.filed;
   held.last_checkpoint = checkpoint.position;
   ++receipt.checkpoints;
   ++totals_.checkpoints;
@@ -491,7 +509,7 @@ void StateCache::emptied(SlotId slot) {
 
 void StateCache::end(SlotId slot) {
   Live& held = live(slot);
-  memory_.remember(held.space, keys_of(held), now());
+  held.filed = memory_.remember(held.space, keys_of(held), now());
   if (seen_ && !held.tokens.empty()) {
     seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
     forget_beyond_limits(*seen_, options_.memory);
@@ -535,6 +553,14 @@ ByteCount StateCache::clear() {
   return memory_.clear(now());
 }
 
+bool StateCache::is_filed(const Live& held) const {
+  if (held.filed.length < 0 || held.filed.length > length_of(held.tokens)) return false;
+  if (!memory_.tree().alive(held.filed.node)) return true;
+  const Tokens above = memory_.tree().tokens(held.filed.node);
+  return memory_.tree().facts(held.filed.node).space == held.space &&
+         common_prefix(above, keys_of(held)) >= held.filed.length;
+}
+
 std::vector<std::string> StateCache::check() const {
   std::vector<std::string> violations = memory_.check();
   if (seen_) {
@@ -551,6 +577,7 @@ std::vector<std::string> StateCache::check() const {
     }
     if (keys_of(held).size() != held.tokens.size()) violations.push_back("C1: keys of " + name);
     if (held.exact < 0 || held.exact > length) violations.push_back("C2: " + name);
+    if (!is_filed(held)) violations.push_back("C5: " + name);
     TokenPos last = length;
     for (const Checkpoint& checkpoint : held.due) {
       if (checkpoint.position <= last) violations.push_back("C3: " + name);

@@ -23,6 +23,8 @@
 //   C2  0 <= exact <= length of the slot's tokens
 //   C3  checkpoints still to be taken lie beyond the slot's tokens, ascending
 //   C4  those of MemoryTier, and of the tree of what has been seen
+//   C5  what a slot says is filed is: its first tokens (deterministic: keys) are
+//       those above the node, while that is alive
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -141,6 +143,7 @@ class StateCache {
     // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
     TokenPos exact = 0;
     TokenPos kept = 0;       // a state of the first `kept` tokens was put into memory
+    Filed filed;             // as many of the keys are in memory's tree, and where
     std::uint64_t run = 0;   // counts the requests that began here, over all slots
     bool tool_call = false;  // its answer called a tool
     // While a request is at work:
@@ -160,7 +163,11 @@ class StateCache {
   [[nodiscard]] Live& live(SlotId slot) { return live_[static_cast<std::size_t>(slot.value)]; }
   [[nodiscard]] Tick now() const;
   [[nodiscard]] StartCosts costs() const;
-  [[nodiscard]] LiveState describe(SlotId slot, const Prompt& prompt, bool may_cut) const;
+  [[nodiscard]] LiveState describe(SlotId slot, const Prompt& prompt, const Match& match,
+                                   bool may_cut) const;
+  // Tokens that the slot has in common with the prompt, whose match this is; 0 under
+  // another space.
+  [[nodiscard]] TokenPos common(const Live& live, const Prompt& prompt, const Match& match) const;
   [[nodiscard]] Outlook plan_with(const Prompt& prompt, std::span<const SlotId> slots,
                                   bool may_cut) const;
   [[nodiscard]] ByteCount unsaved_bytes(const Live& live) const;
@@ -176,11 +183,12 @@ class StateCache {
   [[nodiscard]] Obstacle act(const ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
   void shorten(Live& live, TokenPos length);
-  void take_over(Live& live, const Prompt& prompt, const StartPlan& plan);
+  void take_over(Live& live, const Prompt& prompt, const Outlook& outlook);
   [[nodiscard]] TokenSpan keys_of(const Live& live) const {
     return options_.deterministic ? live.keys : live.tokens;
   }
   void bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt);
+  [[nodiscard]] bool is_filed(const Live& live) const;  // C5
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;

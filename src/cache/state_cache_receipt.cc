@@ -36,10 +36,9 @@ void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
   receipt.matched = match.matched;
   const Live* nearest = nullptr;  // a slot that knows more than memory does
   for (const Live& held : live_) {
-    if (held.space != prompt.space) continue;
-    const TokenPos common = common_prefix(held.tokens, prompt.tokens);
-    if (common <= receipt.matched) continue;
-    receipt.matched = common;
+    const TokenPos agreed = common(held, prompt, outlook.match);
+    if (agreed <= receipt.matched) continue;
+    receipt.matched = agreed;
     nearest = &held;
   }
   const TokenPos limit = length - 1;

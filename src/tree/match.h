@@ -26,6 +26,14 @@ struct Stop {
   Hints marks;              // as its owner marked it
 };
 
+// Says that the first `length` tokens of a sequence lie on the way to a node. That
+// stays true as long as the node is alive: what is split, joined or forgotten around
+// it never changes the tokens above its end.
+struct Filed {
+  NodeId node;
+  TokenPos length = 0;
+};
+
 struct Match {
   SpaceKey space;
   TokenPos length = 0;  // of the prompt
@@ -40,6 +48,8 @@ struct Match {
   NodeId node;
   // Every node whose edge was matched whole, ascending.
   std::vector<Stop> stops;
+  // Where known paths part before `matched`, ascending: few, however long the path.
+  std::vector<TokenPos> forks;
 
   // The deepest restorable position that is not beyond `limit`; 0 if none. A
   // prompt's last token is always computed, so its owner asks for length - 1.

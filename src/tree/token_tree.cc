@@ -31,13 +31,16 @@ Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
   const Node* root = core_->find_root(space);
   if (!root) return match;
 
+  if (root->children.size() > 1) match.forks.push_back(0);
   const auto place = tree::walk(root, tokens, [&](const Node& node) {
     const bool restorable = node.reachable && (node.has_snapshot || !needs.snapshot);
     match.stops.push_back({node.id, node.end, node.has_snapshot, restorable, node.marks});
+    if (node.children.size() > 1) match.forks.push_back(node.end);
     if (needs.blocks && match.covered == node.begin()) match.covered = node.covered_to;
   });
   const Node& last = *place.node;
   match.matched = place.position;
+  if (!match.forks.empty() && match.forks.back() == match.matched) match.forks.pop_back();
   if (!place.at_end() && match.covered == last.begin()) {
     match.covered = std::min(last.covered_to, place.position);
   }
@@ -47,6 +50,17 @@ Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
   match.leaves_known_path =
       match.matched < match.length && (!place.at_end() || !last.children.empty());
   return match;
+}
+
+TokenPos TokenTree::common(const Match& match, TokenSpan prompt, const Filed& filed,
+                           TokenSpan other) const {
+  CHECK(length_of(prompt) == match.length && filed.length <= length_of(other));
+  const TokenPos known = alive(filed.node) ? std::min(filed.length, match.matched) : 0;
+  for (const TokenPos fork : match.forks) {
+    if (fork >= known) break;
+    if (prompt[fork] != other[fork]) return fork;
+  }
+  return known + common_prefix(prompt.subspan(known), other.subspan(known));
 }
 
 bool TokenTree::alive(NodeId node) const { return core_->find(node) != nullptr; }

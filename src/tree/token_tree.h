@@ -109,6 +109,13 @@ class TokenTree {
   // -- look (token_tree.cc) ----------------------------------------------------
   // The longest known prefix of `tokens`. Changes nothing, not even ages.
   [[nodiscard]] Match match(SpaceKey space, TokenSpan tokens) const;
+  // The tokens that `other` has in common with the prompt of a match. As far as both
+  // lie in the tree they can part only at a fork, so one token behind each fork is
+  // compared there; and all where `filed` names no node that is alive.
+  // REQUIRES: the tree is as it was for the match, which is of `prompt`; `filed` tells
+  // of `other` in the space of the match.
+  [[nodiscard]] TokenPos common(const Match& match, TokenSpan prompt, const Filed& filed,
+                                TokenSpan other) const;
   // False once the node has been trimmed, or joined to its child.
   [[nodiscard]] bool alive(NodeId node) const;
   // REQUIRES: alive(node), here and below.

@@ -16,6 +16,15 @@ class TokenTreeT10 : public TokenTreeFixture {};
 class TokenTreeT11 : public TokenTreeFixture {};
 class TokenTreeT12 : public TokenTreeFixture {};
 class TokenTreeT13 : public TokenTreeFixture {};
+class TokenTreeCommon : public TokenTreeFixture {
+ protected:
+  // Capitals in `other` stand for tokens that need not be read.
+  static TokenPos common(const TokenTree& tree, std::string_view prompt, const Filed& filed,
+                         std::string_view other) {
+    const Tokens tokens = letters(prompt);
+    return tree.common(tree.match(kSpace, tokens), tokens, filed, letters(other));
+  }
+};
 
 TEST_F(TokenTreeT7, AttentionIsRestorableUpToTheFirstGap) {
   TokenTree tree(kAttention);
@@ -84,6 +93,36 @@ TEST_F(TokenTreeT7, AThousandCheckpointsSurviveADivergence) {
   EXPECT_EQ(tree.match(kSpace, tokens).restorable(kLength - 1), kLength - kStep);
   EXPECT_EQ(tree.bytes(ByteKind::kSnapshots).resident, 1000U * 100);
   expect_sound(tree);
+}
+
+TEST_F(TokenTreeCommon, WhatLiesInTheTreePartsAtForksOnly) {
+  TokenTree tree(kHybrid);
+  const Filed filed{commit(tree, "aaabbbccc").node, 9};
+  commit(tree, "aaabbbddd");
+  commit(tree, "aaaeee");
+  EXPECT_EQ(tree.match(kSpace, letters("aaabbbccc")).forks, (std::vector<TokenPos>{3, 6}));
+  EXPECT_EQ(tree.match(kSpace, letters("aaabbb")).forks, (std::vector<TokenPos>{3}));
+  EXPECT_EQ(common(tree, "aaabbbcccx", filed, "AAAbBBcCC"), 9);
+  EXPECT_EQ(common(tree, "aaabbbdddx", filed, "AAAbBBcCC"), 6);
+  EXPECT_EQ(common(tree, "aaaeeex", filed, "AAAbBBCCC"), 3);
+}
+
+TEST_F(TokenTreeCommon, BeyondTheTreeAllIsCompared) {
+  TokenTree tree(kHybrid);
+  const Filed filed{commit(tree, "aaa").node, 3};
+  EXPECT_EQ(common(tree, "aaabbx", filed, "AAAbby"), 5);  // both go on
+  EXPECT_EQ(common(tree, "aax", filed, "AAay"), 2);       // the prompt leaves
+  EXPECT_EQ(common(tree, "aaab", {filed.node, 2}, "AAb"), 2);
+  EXPECT_EQ(common(tree, "aab", {}, "aac"), 2);  // filed nowhere
+}
+
+TEST_F(TokenTreeCommon, ANodeThatIsGoneSaysNothing) {
+  TokenTree tree(kHybrid);
+  const Filed filed{commit(tree, "aaabbb").node, 6};
+  commit(tree, "aaaccc");
+  tree.trim_ghost(6);  // forgets the older of the two
+  EXPECT_FALSE(tree.alive(filed.node));
+  EXPECT_EQ(common(tree, "aaaccc", filed, "aaabbb"), 3);
 }
 
 TEST_F(TokenTreeT8, RowsBeyondTheDeepestSnapshotAreDeadWeight) {

@@ -112,6 +112,7 @@ class TreeWorld {
       spot.marks = spot.marks | mark.hints;
     }
     known_.push_back(path);
+    filed_.push_back({outcome.node, length_of(path.tokens)});
     stamp_node(outcome.node);
     expect(outcome.new_bytes == oracle_.resident() - before, "new_bytes");
     expect(std::cmp_equal(outcome.new_tokens, oracle_.size() - known_before), "new_tokens");
@@ -124,6 +125,18 @@ class TreeWorld {
     note("match " + text(path));
     const std::string difference = TreeVerifier(tree_, oracle_).run_match(path);
     expect(difference.empty(), difference);
+    compare_with_filed(path);
+  }
+
+  // With every path that was ever committed, whatever has become of it.
+  void compare_with_filed(const KnownPath& path) {
+    const Match match = tree_.match(path.space, path.tokens);
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      if (known_[i].space != path.space) continue;
+      const TokenPos common = tree_.common(match, path.tokens, filed_[i], known_[i].tokens);
+      expect(common == common_prefix(path.tokens, known_[i].tokens),
+             "common with " + text(known_[i]));
+    }
   }
 
   void attach() {
@@ -284,6 +297,7 @@ class TreeWorld {
   TokenTree tree_;
   std::vector<Pin> pins_;  // after the tree: destroyed before it
   std::vector<KnownPath> known_;
+  std::vector<Filed> filed_;  // where each of them was put
   Tick now_ = 1;
   std::string log_;
   std::string failure_;
