@@ -253,7 +253,7 @@ Measurement measure_start(Forest& forest, const TreeSetting& setting, Agreement 
                  std::to_string(forest.tree().token_count()) + " tokens known, prompts of " +
                  std::to_string(setting.prompt_tokens) + ", " + std::to_string(kSlots) +
                  " slots that agree " + (agreement == Agreement::kAll ? "in all" : "in part") +
-                 ", cold caches";
+                 ", cold caches, time of one thread";
   result.figures = percentiles("start_us", all);
   for (const auto& [name, samples] : {std::pair{"of_it_slots_us", &live},
                                       {"of_it_match_us", &match},

@@ -13,23 +13,24 @@
 // lies at its end gives its room back.
 //
 // Cost: 4 bytes a token, and the free end of stretches: they grow with the path,
-// from kStretchMin to kStretchMax tokens.
+// from kStretchMin to kStretchMax tokens. Those of the largest size, which hold nearly
+// all of a long path, come from a pool in huge pages.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include "base/check.h"
 #include "state/tokens.h"
+#include "tree/stretch_pool.h"
 
 namespace holdfast::tree {
 
 class EdgeTokens {
  public:
   static constexpr std::uint32_t kStretchMin = 64;
-  static constexpr std::uint32_t kStretchMax = 4096;  // 16 KiB: few stretches, little waste
+  static constexpr std::uint32_t kStretchMax = StretchPool::kTokens;
 
   EdgeTokens() = default;
   ~EdgeTokens() { release(); }
@@ -41,8 +42,10 @@ class EdgeTokens {
   EdgeTokens(const EdgeTokens&) = delete;
   EdgeTokens& operator=(const EdgeTokens&) = delete;
 
-  // A copy of `tokens` behind those of `above`, or in a new stretch.
-  [[nodiscard]] static EdgeTokens below(const EdgeTokens& above, TokenSpan tokens) {
+  // A copy of `tokens` behind those of `above`, or in a new stretch. The pool outlives
+  // the edge.
+  [[nodiscard]] static EdgeTokens below(const EdgeTokens& above, TokenSpan tokens,
+                                        StretchPool& pool) {
     const auto count = static_cast<std::uint32_t>(tokens.size());
     EdgeTokens edge;
     if (above.room() >= count) {
@@ -50,7 +53,7 @@ class EdgeTokens {
       return edge;
     }
     const std::uint32_t grown = above.stretch_ ? 2 * above.stretch_->capacity : kStretchMin;
-    edge.lay_in(*new Stretch(std::max(count, std::min(grown, kStretchMax))), tokens);
+    edge.lay_in(*new Stretch(pool, std::max(count, std::min(grown, kStretchMax))), tokens);
     return edge;
   }
 
@@ -73,8 +76,9 @@ class EdgeTokens {
     return head;
   }
 
-  // `tail` becomes part of this edge.
+  // `tail` becomes part of this edge. REQUIRES: not empty().
   void append(EdgeTokens tail) {
+    CHECK(!empty());
     if (tail.stretch_ == stretch_ && tail.data_ == end()) {
       size_ += std::exchange(tail.size_, 0);
       return;
@@ -86,15 +90,27 @@ class EdgeTokens {
 
  private:
   struct Stretch {
-    explicit Stretch(std::uint32_t tokens_max)
-        : capacity(tokens_max), tokens(std::make_unique_for_overwrite<Token[]>(tokens_max)) {}
+    Stretch(StretchPool& its_pool, std::uint32_t tokens_max)
+        : pool(its_pool),
+          capacity(tokens_max),
+          tokens(tokens_max == kStretchMax ? pool.take() : new Token[tokens_max]) {}
+    ~Stretch() {
+      if (capacity == kStretchMax) {
+        pool.give_back(tokens);
+      } else {
+        delete[] tokens;
+      }
+    }
+    Stretch(const Stretch&) = delete;
+    Stretch& operator=(const Stretch&) = delete;
 
-    Token* take(std::uint32_t count) { return tokens.get() + std::exchange(used, used + count); }
+    Token* take(std::uint32_t count) { return tokens + std::exchange(used, used + count); }
 
+    StretchPool& pool;
     std::uint32_t edges = 0;
     std::uint32_t used = 0;
-    std::uint32_t capacity;
-    std::unique_ptr<Token[]> tokens;
+    const std::uint32_t capacity;
+    Token* const tokens;
   };
 
   // How many tokens could follow without a gap.
@@ -102,7 +118,7 @@ class EdgeTokens {
     return at_end_of_stretch() ? stretch_->capacity - stretch_->used : 0;
   }
   [[nodiscard]] bool at_end_of_stretch() const {
-    return stretch_ && end() == stretch_->tokens.get() + stretch_->used;
+    return stretch_ && end() == stretch_->tokens + stretch_->used;
   }
 
   void lay_in(Stretch& stretch, TokenSpan tokens) {
@@ -117,7 +133,7 @@ class EdgeTokens {
   // Grows by an eighth more than needed: appending stays cheap on average.
   void move_to_larger(std::uint32_t count) {
     EdgeTokens moved;
-    moved.lay_in(*new Stretch(count + count / 8), *this);
+    moved.lay_in(*new Stretch(stretch_->pool, count + count / 8), *this);
     swap(moved);
   }
 

@@ -31,6 +31,8 @@ Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
   const Node* root = core_->find_root(space);
   if (!root) return match;
 
+  constexpr std::size_t kUsualDistance = 256;  // of places on a long path
+  match.stops.reserve(tokens.size() / kUsualDistance);
   if (root->children.size() > 1) match.forks.push_back(0);
   const auto place = tree::walk(root, tokens, [&](const Node& node) {
     const bool restorable = node.reachable && (node.has_snapshot || !needs.snapshot);

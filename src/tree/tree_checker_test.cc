@@ -55,7 +55,8 @@ class TreeChecker : public TokenTreeFixture {
 };
 
 TEST_F(TreeChecker, NamesT1) {
-  node("abx").tokens = tree::EdgeTokens::below({}, letters("c"));
+  static tree::StretchPool pool;
+  node("abx").tokens = tree::EdgeTokens::below({}, letters("c"), pool);
   expect_named("T1");
 }
 

@@ -93,6 +93,7 @@ class TreeCore {
   void take_place_of(Node& parent, Node& child);
 
   StateNeeds needs_;
+  StretchPool stretches_;  // before the nodes that use it
   NodePool pool_;
   std::map<SpaceKey, Node*> roots_;
   ByteLedger ledger_;

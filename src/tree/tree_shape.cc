@@ -41,7 +41,7 @@ Node& TreeCore::grow(Node& parent, TokenSpan edge) {
   Node& leaf = pool_.make();
   leaf.space = parent.space;
   leaf.parent = &parent;
-  leaf.tokens = EdgeTokens::below(parent.tokens, edge);
+  leaf.tokens = EdgeTokens::below(parent.tokens, edge, stretches_);
   leaf.end = parent.end + length_of(edge);
   leaf.last_use = parent.last_use;
   token_count_ += edge.size();
