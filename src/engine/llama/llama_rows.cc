@@ -5,6 +5,7 @@
 #include <llama-memory.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -14,19 +15,8 @@ namespace holdfast {
 
 namespace {
 
-// What the library writes for one cell: position, count of sequences (1), with
-// M-RoPE {x, y, token}, and the sequence.
-constexpr std::size_t kPlainCell = 12;
-constexpr std::size_t kNamedCell = 24;
-
 // The sequence blob's head, which memory itself does not write.
 constexpr std::size_t kBlobHead = 8;
-
-template <typename Value>
-void append(std::vector<std::byte>& bytes, Value value) {
-  const auto raw = std::as_bytes(std::span(&value, 1));
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-}
 
 // Whether the processor can reach the tensor's bytes itself.
 bool on_host(const ggml_tensor* tensor) {
@@ -68,30 +58,47 @@ class LlamaRowMap::Recorder final : public llama_io_write_i {
   std::size_t tensor_bytes_ = 0;
 };
 
-// Feeds a state back: meta first made, then taken from the snapshot; rows from
-// their blocks, other tensors from the snapshot.
+// Feeds a state back: the extents' meta is made, the rest of the meta comes from the
+// snapshot; rows from their blocks, other tensors from the snapshot.
+//
+// The library reads a cell field by field, four times for each token. So cells are made
+// as they are read, and a field costs a few instructions.
 class LlamaRowMap::Gatherer final : public llama_io_read_i {
  public:
   Gatherer(const LlamaRowMap& map, const RestorePoint& point)
-      : map_(map), point_(point), meta_(map.extent_meta(point.tokens)) {
+      : map_(map), point_(point), cell_bytes_(map.cell_meta_bytes()), cell_at_(cell_bytes_) {
     if (point.snapshot) rest_ = point.snapshot->bytes.subspan(kBlobHead);
+    if (!map.has_extents_) return;
+    cells_left_ = point.tokens.size();
+    before_cells_ = map.meta_before_cells_;
+    const auto count = static_cast<std::uint32_t>(point.tokens.size());
+    std::memcpy(before_cells_.data() + before_cells_.size() - sizeof count, &count, sizeof count);
+    before_ = before_cells_;
+    after_ = map.meta_after_cells_;
   }
 
   void read(void* into, std::size_t size) override {
     read_bytes_ += size;
-    if (meta_at_ < meta_.size()) {
-      if (meta_.size() - meta_at_ < size) throw std::runtime_error("the state is too short");
-      std::memcpy(into, meta_.data() + meta_at_, size);
-      meta_at_ += size;
+    if (cell_at_ == cell_bytes_ && (!before_.empty() || cells_left_ == 0)) {
+      auto& source = !before_.empty() ? before_ : !after_.empty() ? after_ : rest_;
+      std::memcpy(into, take(source, size).data(), size);
+      return;
+    }
+    if (cell_at_ == cell_bytes_) next_cell();
+    if (cell_bytes_ - cell_at_ < size) throw std::runtime_error("the cells are read otherwise");
+    const std::byte* const field = cell_.data() + cell_at_;
+    cell_at_ += size;
+    if (size == sizeof(std::uint32_t)) {  // nearly always; a copy of known size is one move
+      std::memcpy(into, field, sizeof(std::uint32_t));
     } else {
-      std::memcpy(into, take_rest(size).data(), size);
+      std::memcpy(into, field, size);
     }
   }
 
   void read_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
     read_bytes_ += size;
     if (segment_ == map_.segments_.size()) {
-      ggml_backend_tensor_set(tensor, take_rest(size).data(), offset, size);
+      ggml_backend_tensor_set(tensor, take(rest_, size).data(), offset, size);
       return;
     }
     const std::size_t cell_bytes = map_.segments_[segment_].cell_bytes;
@@ -104,14 +111,24 @@ class LlamaRowMap::Gatherer final : public llama_io_read_i {
   }
 
   std::size_t n_bytes() override { return read_bytes_; }
-  [[nodiscard]] bool used_up() const { return meta_at_ == meta_.size() && rest_.empty(); }
+  [[nodiscard]] bool used_up() const {
+    return before_.empty() && cells_left_ == 0 && cell_at_ == cell_bytes_ && after_.empty() &&
+           rest_.empty();
+  }
 
  private:
-  std::span<const std::byte> take_rest(std::size_t size) {
-    if (rest_.size() < size) throw std::runtime_error("the snapshot is too short");
-    const auto taken = rest_.first(size);
-    rest_ = rest_.subspan(size);
+  static std::span<const std::byte> take(std::span<const std::byte>& source, std::size_t size) {
+    if (source.size() < size) throw std::runtime_error("the state is too short");
+    const auto taken = source.first(size);
+    source = source.subspan(size);
     return taken;
+  }
+
+  void next_cell() {
+    const std::size_t index = point_.tokens.size() - cells_left_;
+    cell_ = map_.make_cell(static_cast<TokenPos>(index), point_.tokens[index]);
+    --cells_left_;
+    cell_at_ = 0;
   }
 
   // In a block of k rows the rows of one tensor lie together, after k times the
@@ -135,10 +152,16 @@ class LlamaRowMap::Gatherer final : public llama_io_read_i {
 
   const LlamaRowMap& map_;
   const RestorePoint& point_;
-  std::vector<std::byte> meta_;
-  std::size_t meta_at_ = 0;
-  std::span<const std::byte> rest_;
-  StateBytes staged_;  // one tensor's rows, where they go to a device
+  // What is still to be read, in this order: before_, the cells, after_, rest_.
+  std::vector<std::byte> before_cells_;  // with this state's number of cells
+  std::span<const std::byte> before_;
+  std::size_t cells_left_ = 0;  // that have not been made
+  const std::size_t cell_bytes_;
+  std::size_t cell_at_;  // in the current one
+  Cell cell_{};
+  std::span<const std::byte> after_;
+  std::span<const std::byte> rest_;  // of the snapshot
+  StateBytes staged_;                // one tensor's rows, where they go to a device
   std::size_t segment_ = 0;
   std::size_t bytes_before_ = 0;
   std::size_t read_bytes_ = 0;
@@ -182,42 +205,23 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
   map->meta_before_cells_.assign(before.begin(), before.end());
   map->meta_after_cells_.assign(after.begin(), after.end());
 
-  std::vector<std::byte> made;  // R2, for what the map itself knows: all but the tokens
+  // R2, for what the map itself knows: all but the tokens.
   for (TokenPos i = 0; i < tokens_held; ++i) {
     Token token = 0;
     const auto written = cells.subspan(cell * static_cast<std::size_t>(i), cell);
     if (cell == kNamedCell) std::memcpy(&token, written.data() + 16, sizeof token);
-    made.clear();
-    map->append_cell(made, i, token);
+    const Cell made = map->make_cell(i, token);
     const bool same = std::ranges::equal(std::span(made).first(cell - 4), written.first(cell - 4));
     if (!same) return unknown_layout("a cell of unknown content.");
   }
   return map;
 }
 
-void LlamaRowMap::append_cell(std::vector<std::byte>& meta, TokenPos position, Token token) const {
-  append(meta, static_cast<std::int32_t>(position));
-  append(meta, std::uint32_t{1});
-  if (cells_name_tokens_) {
-    append(meta, static_cast<std::int32_t>(position));
-    append(meta, static_cast<std::int32_t>(position));
-    append(meta, static_cast<std::int32_t>(token));
-  }
-  append(meta, std::int32_t{0});  // the sequence; the reader puts its own in its place
-}
-
-std::vector<std::byte> LlamaRowMap::extent_meta(TokenSpan tokens) const {
-  std::vector<std::byte> meta;
-  if (!has_extents_) return meta;
-  meta = meta_before_cells_;
-  const auto count = static_cast<std::uint32_t>(tokens.size());
-  std::memcpy(meta.data() + meta.size() - sizeof count, &count, sizeof count);
-  meta.reserve(meta.size() + kNamedCell * tokens.size() + meta_after_cells_.size());
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    append_cell(meta, static_cast<TokenPos>(i), tokens[i]);
-  }
-  meta.insert(meta.end(), meta_after_cells_.begin(), meta_after_cells_.end());
-  return meta;
+LlamaRowMap::Cell LlamaRowMap::make_cell(TokenPos position, Token token) const {
+  // The sequence comes last; the reader puts its own in its place.
+  const std::array<std::int32_t, 6> named = {position, 1, position, position, token, 0};
+  const std::array<std::int32_t, 6> plain = {position, 1, 0, 0, 0, 0};
+  return std::bit_cast<Cell>(cells_name_tokens_ ? named : plain);
 }
 
 void LlamaRowMap::copy_out(std::span<ExtentRows> blocks) const {

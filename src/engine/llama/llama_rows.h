@@ -14,11 +14,12 @@
 //
 // Invariants, verified when the map is made:
 //   R1  every extent tensor's range begins at cell 0 and is one piece
-//   R2  the cells that cell_meta() makes equal those that the library wrote
+//   R2  the cells that make_cell() makes equal those that the library wrote
 #pragma once
 
 #include <llama.h>
 
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -55,8 +56,16 @@ class LlamaRowMap {
   class Recorder;
   class Gatherer;
 
-  [[nodiscard]] std::vector<std::byte> extent_meta(TokenSpan tokens) const;
-  void append_cell(std::vector<std::byte>& meta, TokenPos position, Token token) const;
+  // What the library writes for one cell: position, count of sequences (1), with
+  // M-RoPE {x, y, token}, and the sequence.
+  static constexpr std::size_t kPlainCell = 12;
+  static constexpr std::size_t kNamedCell = 24;
+  using Cell = std::array<std::byte, kNamedCell>;  // cell_meta_bytes() of it are used
+
+  [[nodiscard]] Cell make_cell(TokenPos position, Token token) const;
+  [[nodiscard]] std::size_t cell_meta_bytes() const {
+    return cells_name_tokens_ ? kNamedCell : kPlainCell;
+  }
 
   std::vector<Segment> segments_;
   std::size_t row_bytes_ = 0;
