@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 
 namespace holdfast {
@@ -334,7 +335,8 @@ void run_worlds(const std::vector<World>& worlds, Least least) {
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   Least worst{1e9, 1e9, 1e9};
   std::vector<double> against_all;
-  for (std::size_t i = 0; i < worlds.size(); ++i) {
+  const std::size_t stride = std::getenv("HOLDFAST_ALL_WORLDS") != nullptr ? 1 : 5;
+  for (std::size_t i = 0; i < worlds.size(); i += stride) {
     const World& world = worlds[i];
     const double rate = Simulation(world, kSeed + static_cast<unsigned>(i)).rate();
     const double against_never = rate / fixed_rate(world, 0);
@@ -352,8 +354,8 @@ void run_worlds(const std::vector<World>& worlds, Least least) {
     against_all.push_back(against_best);
   }
   std::ranges::sort(against_all);
-  std::printf("%zu worlds, seed %u: at worst %.3f of never drafting\n", worlds.size(), kSeed,
-              worst.against_never);
+  std::printf("every %zu. of %zu worlds, seed %u: at worst %.3f of never drafting\n", stride,
+              worlds.size(), kSeed, worst.against_never);
   std::printf("  of the best fixed length: at worst %.3f (%.3f with a jump), 1 in 20 below %.3f\n",
               worst.against_best_fixed, worst.with_a_jump, against_all[against_all.size() / 20]);
 }
