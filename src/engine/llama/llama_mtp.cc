@@ -18,6 +18,9 @@ namespace holdfast {
 
 namespace {
 
+// Hidden rows of so many tokens wait for a draft; then their rows are made in one go.
+constexpr TokenPos kPendingMax = 256;
+
 Error unsupported(std::string why) { return {ErrorCode::kUnsupported, std::move(why), ""}; }
 Error engine_error(std::string why) { return {ErrorCode::kEngine, std::move(why), ""}; }
 
@@ -42,12 +45,13 @@ LlamaMtp::LlamaMtp(std::shared_ptr<llama_model> model, const LlamaEngine& primar
       width_(static_cast<std::size_t>(llama_model_n_embd_out(model_.get()))),
       vocabulary_(
           static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
-      pending_max_(primary.decode_tokens_max()),
+      pending_in_draft_(primary.decode_tokens_max()),
+      pending_max_(std::min(kPendingMax, primary.chunk_tokens_max())),
       slots_(static_cast<std::size_t>(primary.slot_count())),
       row_maps_(slots_.size()) {
   for (SlotState& slot : slots_) {
     slot.carried.assign(width_, 0.0F);
-    slot.pending.reserve(width_ * static_cast<std::size_t>(pending_max_));
+    slot.pending.reserve(width_ * static_cast<std::size_t>(pending_in_draft_));
   }
   drafting_.reserve(slots_.size());
   drafted_.reserve(slots_.size());
@@ -506,7 +510,7 @@ void LlamaMtp::begin_drafting(std::span<DraftWish> wishes) {
     const TokenPos room = primary_.context_tokens() - length - 1;
     const bool known = wish.next >= 0 && static_cast<std::size_t>(wish.next) < vocabulary_;
     const bool again = std::ranges::find(drafted_, wish.slot) != drafted_.end();
-    if (!known || again || primary_.length(wish.slot) != length) continue;
+    if (!known || again || primary_.length(wish.slot) > length) continue;
     if (std::min(wish.most, room) < 1) continue;
     wish.draft.reserve(static_cast<std::size_t>(std::min(wish.most, room)));
     drafting_.push_back({.wish = &wish, .most = std::min(wish.most, room), .row = 0});
@@ -523,6 +527,11 @@ bool LlamaMtp::fits_filled_up(TokenPos rows) const {
 }
 
 void LlamaMtp::append_first_step() {
+  for (const Drafting& one : drafting_) {
+    const SlotState& now = state(one.wish->slot);
+    const bool many = length_of(now.tokens) - now.made > pending_in_draft_;
+    if (many && !make_pending(one.wish->slot)) begin_anew(one.wish->slot);
+  }
   const auto rows_of = [&](const Drafting& one) {
     const SlotState& now = state(one.wish->slot);
     return length_of(now.tokens) - now.made + 1;

@@ -9,9 +9,10 @@
 //                         |-- in its context --|pending|
 //
 // So at N tokens its state is rows [0, N) and the carried row h_{N-1}. A row is made
-// as soon as its pair is known (a chunk of a prompt), or together with the first
-// draft (a few pairs: then they are "pending"), so that a draft of D tokens takes D
-// computations of the block. Rows that were made from drafted tokens are taken out
+// as soon as its pair is known (a long chunk of a prompt), or when it is needed: a few
+// pairs that are "pending" go together with the first draft, so that a draft of D tokens
+// takes D computations of the block; many are made at once, so that following a slot
+// that wants no drafts costs next to nothing. Rows that were made from drafted tokens are taken out
 // again before draft() returns.
 //
 // Rows that are missing cannot be made later: the hidden rows are gone. A slot whose
@@ -22,7 +23,7 @@
 //   M1  a slot that is in step has as many tokens as the primary's, or more: those of
 //       a step that was right but had to be undone
 //   M2  0 <= first <= made <= tokens; each token from `made` on has its hidden row
-//       pending, and they are at most as many as one decode appends
+//       pending, and they are at most `pending_max_`
 //   M3  the library's context holds exactly the positions [first, made) of the slot
 //   M4  a slot that is out of step holds nothing
 //
@@ -153,7 +154,8 @@ class LlamaMtp final : public Companion {
   LlamaContextPtr context_;
   std::size_t width_ = 0;  // of a hidden row
   std::size_t vocabulary_ = 0;
-  TokenPos pending_max_ = 0;
+  TokenPos pending_in_draft_ = 0;  // pairs that a drafting batch takes along, at most
+  TokenPos pending_max_ = 0;       // pairs that wait, at most
   HiddenRows hidden_rows_ = HiddenRows::kOfOutputs;
   std::vector<SlotState> slots_;
   std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;  // of each slot
