@@ -27,13 +27,15 @@ inline constexpr SlotId kSlot{0};
 inline constexpr ByteCount kAmple = 1ULL << 30;
 inline constexpr SpaceKey kSpace{1, 1};
 
-// Writes a tiny model, loads it and removes the file.
+// Writes a tiny model, with its MTP block where drafts come from it, loads it and
+// removes the file.
 inline Result<LoadedModel> load_tiny(const std::string& arch, LlamaConfig config) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("holdfast-" + std::to_string(::getpid()) + "-" + arch + ".gguf");
   config.model_path = path.string();
   config.use_mmap = false;
-  const auto written = llama_engine::write_tiny_model({.arch = arch}, 42, path);
+  const bool mtp = config.draft_source == DraftSource::kMtp;
+  const auto written = llama_engine::write_tiny_model({.arch = arch, .mtp = mtp}, 42, path);
   auto loaded = written ? load_llama_model(config, nullptr) : Result<LoadedModel>(written.error());
   std::filesystem::remove(path);
   return loaded;
