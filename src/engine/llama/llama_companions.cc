@@ -17,6 +17,9 @@ constexpr TokenPos kNgramTokens = 8;  // a look costs nothing, and repetitions a
 
 // States that recurrent models keep to go back to, at most: a share of what is free.
 constexpr ByteCount kRollbackShare = 8;
+// On a processor a state of this size is copied out and back in less time than the
+// library's rollback takes from every step, drafted or not (bench/DEAD_ENDS.md).
+constexpr ByteCount kCopiedQuickly = 4 << 20;
 
 Result<void> add_mtp(LoadedModel& loaded, std::shared_ptr<llama_model> model, LlamaEngine& primary,
                      const LlamaConfig& config) {
@@ -100,7 +103,7 @@ Result<DraftSource> companion_for(const LlamaConfig& config, const llama_model* 
 }
 
 LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateShape& shape,
-                           ByteCount free_bytes) {
+                           DeviceMemory memory) {
   config.mtp = source == DraftSource::kMtp;
   if (source == DraftSource::kOff) {
     config.draft_tokens_max = 0;
@@ -109,8 +112,9 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
   if (config.draft_tokens_max <= 0) {
     config.draft_tokens_max = source == DraftSource::kNgram ? kNgramTokens : kDraftTokens;
   }
+  if (!memory.on_gpu && shape.bytes_per_snapshot() <= kCopiedQuickly) return config;
   const ByteCount plane = shape.bytes_per_snapshot() * static_cast<ByteCount>(config.slots);
-  const ByteCount affordable = plane == 0 ? 0 : free_bytes / kRollbackShare / plane;
+  const ByteCount affordable = plane == 0 ? 0 : memory.free / kRollbackShare / plane;
   config.rollback_depth =
       static_cast<TokenPos>(std::min(affordable, static_cast<ByteCount>(config.draft_tokens_max)));
   return config;
