@@ -542,30 +542,35 @@ void Scheduler::keep_accepted(Slot& slot, Verdict& verdict) {
 }
 
 // Goes back to the state before the step. What was right of it is computed again, with
-// the next one. Where even that fails, everything is read again: time, not tokens.
+// the next step, or at once where there is none. Where even that fails, everything is
+// read again: time, not tokens.
 void Scheduler::bring_back(Slot& slot, Verdict& verdict) {
   if (verdict.undone.empty()) return;
   Job& job = *slot.job;
+  Tokens to_read = verdict.undone;
   if (job.before && engine_.load(slot.id, *job.before).ok()) {
     job.pending = joined(verdict.undone, {&verdict.next, 1});
-    return;
+    if (!verdict.ending) return;
+  } else {
+    to_read = joined(cache_.tokens(slot.id), verdict.undone);
+    engine_.clear(slot.id);
+    cache_.emptied(slot.id);
+    job.told = 0;
   }
   job.before.reset();
-  const Tokens all = joined(cache_.tokens(slot.id), verdict.undone);
-  engine_.clear(slot.id);
-  cache_.emptied(slot.id);
-  for (TokenSpan rest = all; !rest.empty();) {
-    const auto most = static_cast<std::size_t>(engine_.chunk_tokens_max());
-    const TokenSpan chunk = rest.first(std::min(rest.size(), most));
-    if (auto read = engine_.prefill(slot.id, chunk, LogitsOf::kNone); !read) {
-      verdict.error = read.error();
-      return;
-    }
-    cache_.decoded(slot.id, chunk);
-    rest = rest.subspan(chunk.size());
+  if (auto read = read_again(slot, to_read); !read) verdict.error = read.error();
+}
+
+Result<void> Scheduler::read_again(Slot& slot, TokenSpan tokens) {
+  const auto most = static_cast<std::size_t>(engine_.chunk_tokens_max());
+  while (!tokens.empty()) {
+    const TokenSpan chunk = tokens.first(std::min(tokens.size(), most));
+    if (auto read = engine_.prefill(slot.id, chunk, LogitsOf::kNone); !read) return read;
+    cache_.decoded(slot.id, chunk, std::exchange(slot.job->told, 0));
+    tokens = tokens.subspan(chunk.size());
   }
-  job.pending = {verdict.next};
-  job.told = 0;
+  slot.job->pending.clear();  // conclude() has the next one, if there is one
+  return {};
 }
 
 void Scheduler::conclude(Slot& slot, const Verdict& verdict) {

@@ -185,6 +185,7 @@ class Scheduler {
                                                  TokenPos computed);
   void keep_accepted(Slot& slot, Verdict& verdict);
   void bring_back(Slot& slot, Verdict& verdict);
+  [[nodiscard]] Result<void> read_again(Slot& slot, TokenSpan tokens);
   void conclude(Slot& slot, const Verdict& verdict);
   void send_text(Slot& slot, std::string text);
   void finish(Slot& slot, FinishReason reason, std::string stop_string);
