@@ -181,6 +181,8 @@ OptionGroup speculation_group() {
        tokens(&O::draft_min, 0, 64), "Shorter drafts are not tried."},
       {"--draft-p-min, --spec-draft-p-min", "P", "LLAMA_ARG_SPEC_DRAFT_P_MIN",
        real(&O::draft_p_min, 0.0, 1.0), "A draft ends before a token less likely than this."},
+      {"--draft-adaptive / --no-draft-adaptive", "", "", flag(&O::draft_adaptive),
+       "Draft less, or nothing, while that is faster. Off: always as much as --draft-max."},
       {"-ngld, --draft-gpu-layers, --gpu-layers-draft, --spec-draft-ngl", "N|auto|all",
        "LLAMA_ARG_N_GPU_LAYERS_DRAFT", gpu_layers(&O::draft_gpu_layers),
        "Layers of the draft model kept on the GPU."},

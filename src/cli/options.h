@@ -72,6 +72,7 @@ struct ServeOptions {
   TokenPos draft_max = 0;   // 0: 3, or 8 for n-grams
   TokenPos draft_min = 0;
   float draft_p_min = 0.0F;
+  bool draft_adaptive = true;
   int draft_gpu_layers = kGpuLayersAuto;
   std::vector<float> draft_synthetic;  // benchmarks: acceptance by place
 

@@ -119,6 +119,7 @@ ChatDefaults chat_defaults(const ServeOptions& options, const LoadedModel& model
   defaults.draft.max = model.engine->decode_tokens_max() - 1;
   defaults.draft.min = options.draft_min;
   defaults.draft.p_min = options.draft_p_min;
+  defaults.draft.adaptive = options.draft_adaptive;
   return defaults;
 }
 

@@ -38,6 +38,7 @@ struct Job {
   Tokens pending;
   TokenPos told = 0;                 // of those, what the companion knows already
   Tokens draft;                      // what may follow them, in the step at hand
+  TokenPos proposed = 0;             // of those; the rest fills a batch up
   std::optional<SavedState> before;  // the state that the step began with, where only
                                      // that brings it back
   std::vector<TokenReport> reports;  // tokens whose text is still held back

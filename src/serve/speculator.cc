@@ -1,6 +1,8 @@
 #include "serve/speculator.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace holdfast {
 
@@ -16,30 +18,69 @@ Speculator::Speculator(Engine& engine, Companion* companion, int vocabulary, Tok
 
 void Speculator::propose(std::span<Slot* const> slots) {
   if (companion_ == nullptr) return;
-  wishes_.clear();
-  const bool must_measure =
-      fixed_ == 0 && costs_.wants_step_of(static_cast<TokenPos>(slots.size()));
-  for (Slot* slot : slots) {
-    const TokenPos most = wanted(*slot, slots, must_measure);
-    if (most <= 0) continue;
-    const Job& job = *slot->job;
-    wishes_.push_back({slot->id, job.pending.back(), most, job.request.draft.p_min, {}});
-  }
+  make_wishes(slots);
   if (wishes_.empty()) return;
   const auto before = clock_.now();
   companion_->draft(wishes_);
   TokenPos drafted = 0;
   bool behind = false;
   for (DraftWish& wish : wishes_) {
-    behind = behind || wish.behind;
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
     Job& job = *(*owner)->job;
     job.draft = std::move(wish.draft);
     drafted += length_of(job.draft);
+    behind = behind || wish.behind;
     make_sound(job, wish.most);
   }
   if (!behind) costs_.note_draft(drafted, ms_between(before, clock_.now()));
+  if (drafted > 0) join_batches(slots);
   for (Slot* slot : slots) save_before(*slot);
+}
+
+// Drafts of different length are different batches, and each batch has a price of its
+// own. So those whose length is chosen here are drafted equally long, or not at all.
+void Speculator::make_wishes(std::span<Slot* const> slots) {
+  wishes_.clear();
+  const bool must_measure =
+      fixed_ == 0 && costs_.wants_step_of(static_cast<TokenPos>(slots.size()));
+  TokenPos all_want = DraftCosts::kRowsMax;
+  for (Slot* slot : slots) {
+    const TokenPos most = wanted(*slot, slots, must_measure);
+    const Job& job = *slot->job;
+    if (chosen_here(job)) all_want = std::min(all_want, most);
+    if (most > 0) wishes_.push_back({slot->id, job.pending.back(), most, job.request.draft.p_min});
+  }
+  for (DraftWish& wish : wishes_) {
+    const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
+    if (chosen_here(*(*owner)->job)) wish.most = std::min(wish.most, all_want);
+  }
+  std::erase_if(wishes_, [](const DraftWish& wish) { return wish.most <= 0; });
+}
+
+bool Speculator::chosen_here(const Job& job) const {
+  return fixed_ == 0 && job.request.draft.adaptive && job.request.draft.max > 0;
+}
+
+// Fills shorter drafts up where one batch is cheaper than several.
+void Speculator::join_batches(std::span<Slot* const> slots) {
+  std::map<TokenPos, TokenPos> slots_by_rows;
+  for (const Slot* slot : slots) {
+    ++slots_by_rows[length_of(slot->job->pending) + length_of(slot->job->draft)];
+  }
+  if (slots_by_rows.size() < 2) return;
+  const TokenPos longest = slots_by_rows.rbegin()->first;
+  double apart_ms = 0.0;
+  for (const auto& [rows, count] : slots_by_rows) apart_ms += costs_.ms_for_rows(rows * count);
+  const auto all = static_cast<TokenPos>(slots.size());
+  if (costs_.ms_for_rows(longest * all) >= apart_ms) return;
+  for (const Slot* slot : slots) {
+    if (limit(*slot) + length_of(slot->job->pending) < longest) return;
+  }
+  for (Slot* slot : slots) {
+    Job& job = *slot->job;
+    const auto wanted_rows = static_cast<std::size_t>(longest) - job.pending.size();
+    job.draft.resize(wanted_rows, job.pending.back());
+  }
 }
 
 // Tokens that a draft may have: what the engine takes in one step, the context still
@@ -61,7 +102,7 @@ TokenPos Speculator::limit(const Slot& slot) const {
 TokenPos Speculator::wanted(Slot& slot, std::span<Slot* const> slots, bool must_measure) {
   const TokenPos most = limit(slot);
   Job& job = *slot.job;
-  if (most == 0 || fixed_ > 0 || !job.request.draft.adaptive) return most;
+  if (most == 0 || !chosen_here(job)) return most;
   if (!job.draft_length) job.draft_length.emplace(acceptance_, costs_);
   BatchOthers others;
   for (const Slot* other : slots) {
@@ -80,6 +121,7 @@ void Speculator::make_sound(Job& job, TokenPos most) const {
   const auto known = [&](Token token) { return token >= 0 && token < vocabulary_; };
   draft.erase(std::ranges::find_if_not(draft, known), draft.end());
   if (length_of(draft) < job.request.draft.min) draft.clear();
+  job.proposed = length_of(draft);
   if (fixed_ > 0) {
     draft.resize(static_cast<std::size_t>(most), job.pending.back());
   }
@@ -117,13 +159,15 @@ void Speculator::note_step(std::span<Slot* const> slots, double ms) {
 }
 
 void Speculator::note_verdict(Job& job, TokenPos accepted) {
+  const TokenPos proposed = std::exchange(job.proposed, 0);
+  const TokenPos right = std::min(accepted, proposed);
   job.last_draft = length_of(job.draft);
   job.last_yield = 1.0 + accepted;
-  if (job.draft.empty()) return;
-  job.drafts.note(job.draft.size(), static_cast<std::size_t>(accepted));
+  if (proposed == 0) return;
+  job.drafts.note(static_cast<std::size_t>(proposed), static_cast<std::size_t>(right));
   job.timings.drafted_tokens = job.drafts.drafted;
   job.timings.accepted_tokens = job.drafts.accepted;
-  if (job.draft_length) job.draft_length->note(job.last_draft, accepted);
+  if (job.draft_length) job.draft_length->note(proposed, right);
 }
 
 void Speculator::note_undone(Slot& slot, TokenSpan undone) {

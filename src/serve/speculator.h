@@ -47,6 +47,9 @@ class Speculator {
   void note_end(const Job& job);
 
  private:
+  void make_wishes(std::span<Slot* const> slots);
+  [[nodiscard]] bool chosen_here(const Job& job) const;
+  void join_batches(std::span<Slot* const> slots);
   [[nodiscard]] TokenPos limit(const Slot& slot) const;
   [[nodiscard]] TokenPos wanted(Slot& slot, std::span<Slot* const> slots, bool must_measure);
   void make_sound(Job& job, TokenPos most) const;

@@ -44,7 +44,7 @@ for (const [name, flags] of Object.entries({
   draft: ['--spec', 'draft', '--draft-model', pocketModel],
 })) {
   describe(`--spec ${name}`, () => {
-    const on = useServer([...flags, '--parallel', '4']);
+    const on = useServer([...flags, '--parallel', '4', '--no-draft-adaptive']);
 
     for (const [feature, extra] of Object.entries(features)) {
       test(`${feature}: the answers are those without drafts`, async () => {
@@ -87,7 +87,7 @@ for (const [name, flags] of Object.entries({
 }
 
 describe('what is said of drafts', () => {
-  const on = useServer(['--temp', '0']); // the pocket model has a head: --spec auto uses it
+  const on = useServer(['--temp', '0', '--no-draft-adaptive']); // the pocket model has a head: --spec auto uses it
 
   test('timings, receipt and metrics agree', async () => {
     const answer = await ask(on.client, questions[1], { cache_receipt: true });

@@ -255,9 +255,10 @@ bool LlamaMtp::take_over(SlotId slot, TokenSpan kept, TokenPos first_row) {
   const bool follows = primary_.hidden_begin(slot) + first_row == length_of(now.tokens);
   if (!follows || primary_.hidden(slot, first_row + count - 1).empty()) return false;
   const TokenPos pending = length_of(now.tokens) - now.made;
-  if (pending + count > pending_max_ && !make_pending(slot)) begin_anew(slot);
+  const bool chunk = count > pending_in_draft_;
+  if ((chunk || pending + count > pending_max_) && !make_pending(slot)) begin_anew(slot);
   now.tokens.insert(now.tokens.end(), kept.begin(), kept.end());
-  if (count > pending_max_) {
+  if (chunk) {
     if (!make_chunk(slot, count, first_row)) begin_anew(slot);
   } else {
     const auto append = [&](const float* row) {

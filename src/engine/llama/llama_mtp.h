@@ -9,7 +9,7 @@
 //                         |-- in its context --|pending|
 //
 // So at N tokens its state is rows [0, N) and the carried row h_{N-1}. A row is made
-// as soon as its pair is known (a long chunk of a prompt), or when it is needed: a few
+// as soon as its pair is known (a chunk of a prompt), or when it is needed: a few
 // pairs that are "pending" go together with the first draft, so that a draft of D tokens
 // takes D computations of the block; many are made at once, so that following a slot
 // that wants no drafts costs next to nothing. Rows that were made from drafted tokens are taken out
