@@ -12,12 +12,13 @@ declare -A may_include=(
   [state]="base state"
   [tree]="base state tree"
   [plan]="base state tree plan"
+  [tier]="base env state tree tier"
   [engine]="base state engine"
   [engine/llama]="base state engine engine/llama"
-  [cache]="base env state tree plan engine cache"
-  [serve]="base env state tree plan engine cache serve"
-  [api]="base env state tree plan engine cache serve api"
-  [cli]="base env state tree plan engine engine/llama cache serve api cli"
+  [cache]="base env state tree plan tier engine cache"
+  [serve]="base env state tree plan tier engine cache serve"
+  [api]="base env state tree plan tier engine cache serve api"
+  [cli]="base env state tree plan tier engine engine/llama cache serve api cli"
 )
 modules="${!may_include[*]}"
 
@@ -32,6 +33,9 @@ while IFS=: read -r file line include; do
   [[ " $modules " == *" $to "* ]] || continue   # not a module of ours
   if [[ " ${may_include[$from]} " != *" $to "* ]]; then
     echo "src/$file:$line: $from must not include from $to ($target)"
+    failures=$((failures + 1))
+  elif [[ $from == tier && $to == tree && $target != tree/types.h ]]; then
+    echo "src/$file:$line: of tree, tier knows only its words, tree/types.h ($target)"
     failures=$((failures + 1))
   fi
 done < <(grep -rnE '^#include "' --include='*.h' --include='*.cc' .  | sed 's|^\./||')
