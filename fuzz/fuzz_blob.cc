@@ -1,0 +1,78 @@
+// Reads any bytes as a blob, as they are and with the digests made to fit, and checks
+// the promises of tier/blob.h on what is accepted.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "tier/blob.h"
+#include "tier/blob_layout.h"
+
+namespace holdfast {
+namespace {
+
+using namespace blob_layout;
+using Bytes = std::vector<std::byte>;
+
+// What is accepted is consistent enough to be written again, to the same bytes.
+Bytes written_again(const Blob& blob) {
+  const auto encoded = std::visit(
+      [&](const auto& content) { return encode(content, blob.facts.created_ms); }, blob.content);
+  CHECK(encoded.ok());
+  Bytes bytes;
+  for (const auto piece : encoded->pieces()) bytes.insert(bytes.end(), piece.begin(), piece.end());
+  return bytes;
+}
+
+void check_facts(const BlobFacts& facts, ByteCount size) {
+  CHECK(facts.bytes == size);
+  CHECK(facts.path.first() >= 0 && facts.path.first() % kBlockTokens == 0);
+  CHECK(4 * facts.path.tokens.size() < size);
+}
+
+void check_bytes(const Bytes& file, bool sealed) {
+  MemorySource source(file);
+  const auto facts = read_facts(source);
+  const auto blob = read_blob(source, Verify::kPartsAndDigest);
+  for (const Error* error : {facts ? nullptr : &facts.error(), blob ? nullptr : &blob.error()}) {
+    if (error == nullptr) continue;
+    CHECK(error->code == ErrorCode::kInvalidArgument || error->code == ErrorCode::kUnsupported);
+    CHECK(!error->message.empty() && error->message.size() < 200);
+  }
+  if (facts) check_facts(*facts, file.size());
+  if (!blob) return;
+  CHECK(facts.ok() && facts->key == blob->facts.key);
+  // Fields without a meaning are not kept; only a blob from outside has them.
+  if (!sealed) CHECK(written_again(*blob) == file);
+  if (sealed) CHECK(written_again(*blob).size() == file.size());
+}
+
+// Digests, checksums of the blocks, and the name, as far as the sizes allow.
+void seal(Bytes& file) {
+  if (file.size() < kFixedBytes + 2 * kDigestBytes) return;
+  std::memcpy(file.data(), kMagic.data(), kMagic.size());
+  const auto length = get<std::uint32_t>(file, kHeaderLength);
+  if (length < kFixedBytes + kDigestBytes || length > file.size() - kDigestBytes) return;
+  const std::size_t payload_end = file.size() - kDigestBytes;
+  set(std::span(file), kPayloadBytes, std::uint64_t{payload_end - length});
+  const std::size_t body = length - kDigestBytes;
+  set(std::span(file), body, Sha256().add(std::span(file).first(body)).digest());
+  const auto payload = std::span(file).subspan(length, payload_end - length);
+  set(std::span(file), payload_end, Sha256().add(payload).digest());
+}
+
+}  // namespace
+}  // namespace holdfast
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  holdfast::check_bytes(file, false);
+  holdfast::seal(file);
+  holdfast::check_bytes(file, true);
+  return 0;
+}
