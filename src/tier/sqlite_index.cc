@@ -1,0 +1,347 @@
+#include "tier/sqlite_index.h"
+
+#include <sqlite3.h>
+
+#include <cstring>
+#include <optional>
+
+#include "tier/blob_layout.h"
+
+namespace holdfast {
+
+namespace {
+
+// Its number in the file (`user_version`). Another one: the index is made anew.
+constexpr int kVersion = 1;
+
+constexpr const char* kSchema = R"(
+  CREATE TABLE blob(
+    key BLOB PRIMARY KEY, kind INT, space BLOB, anchor BLOB, after BLOB, begin INT, "end" INT,
+    bytes INT, parts INT, marks INT, saves INT, created INT, used INT, tokens BLOB);
+  CREATE INDEX blob_anchor ON blob(space, anchor);
+  PRAGMA user_version = 1;
+)";
+constexpr const char* kColumns =
+    "key, kind, space, anchor, after, begin, \"end\", bytes, parts, marks, saves, created, used";
+
+// How long a reader waits while the writer cleans up.
+constexpr int kBusyMs = 250;
+
+constexpr int kCompanionPart = 1;
+constexpr int kLogitsPart = 2;
+
+template <typename Bytes>
+void bind_value(sqlite3_stmt* statement, int at, const Bytes& bytes) {
+  const auto view = std::as_bytes(std::span(bytes));
+  // An empty blob is not NULL.
+  const void* data = view.empty() ? "" : static_cast<const void*>(view.data());
+  sqlite3_bind_blob64(statement, at, data, view.size(), SQLITE_TRANSIENT);
+}
+void bind_value(sqlite3_stmt* statement, int at, std::int64_t value) {
+  sqlite3_bind_int64(statement, at, value);
+}
+
+// Reads the columns of a row; what is not of the expected kind makes it invalid.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+
+  template <std::size_t N>
+  void read(std::array<std::byte, N>& out) {
+    const auto bytes = blob();
+    if (bytes.size() != N) {
+      valid_ = false;
+    } else {
+      std::memcpy(out.data(), bytes.data(), N);
+    }
+  }
+  void read(Tokens& out) {
+    const auto bytes = blob();
+    valid_ = valid_ && bytes.size() % sizeof(Token) == 0;
+    out.resize(bytes.size() / sizeof(Token));
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(Token));
+  }
+  [[nodiscard]] std::int64_t number(std::int64_t least, std::int64_t most) {
+    valid_ = valid_ && sqlite3_column_type(statement_, at_) == SQLITE_INTEGER;
+    const std::int64_t value = sqlite3_column_int64(statement_, at_++);
+    valid_ = valid_ && least <= value && value <= most;
+    return value;
+  }
+  [[nodiscard]] bool valid() const { return valid_; }
+  void refuse_unless(bool condition) { valid_ = valid_ && condition; }
+
+ private:
+  std::span<const std::byte> blob() {
+    const bool is_blob = sqlite3_column_type(statement_, at_) == SQLITE_BLOB;
+    const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_, at_));
+    const int size = sqlite3_column_bytes(statement_, at_++);
+    valid_ = valid_ && is_blob;
+    if (!is_blob || data == nullptr) return {};
+    return {data, static_cast<std::size_t>(size)};
+  }
+
+  sqlite3_stmt* statement_;
+  int at_ = 0;
+  bool valid_ = true;
+};
+
+std::optional<IndexEntry> read_entry(sqlite3_stmt* statement, bool with_tokens) {
+  constexpr std::int64_t kAny = INT64_MAX;
+  Row row(statement);
+  IndexEntry entry;
+  BlobFacts& facts = entry.facts;
+  std::array<std::byte, 16> space{};
+  row.read(facts.key.bytes);
+  facts.kind = static_cast<BlobKind>(row.number(1, 2));
+  row.read(space);
+  facts.path.space = {blob_layout::get<std::uint64_t>(space, 0),
+                      blob_layout::get<std::uint64_t>(space, 8)};
+  row.read(facts.path.anchor.bytes);
+  row.read(facts.after.bytes);
+  facts.path.range.begin = static_cast<TokenPos>(row.number(0, blob_layout::kPositionMax));
+  facts.path.range.end = static_cast<TokenPos>(row.number(1, blob_layout::kPositionMax));
+  facts.bytes = static_cast<ByteCount>(row.number(0, kAny));
+  const std::int64_t parts = row.number(0, kCompanionPart | kLogitsPart);
+  facts.companion = (parts & kCompanionPart) != 0;
+  facts.logits = (parts & kLogitsPart) != 0;
+  facts.marks = blob_layout::hints_of(static_cast<std::uint32_t>(row.number(0, 0xffff)));
+  facts.saves = static_cast<std::uint64_t>(row.number(INT64_MIN, kAny));
+  facts.created_ms = row.number(INT64_MIN, kAny);
+  entry.used_ms = row.number(INT64_MIN, kAny);
+  if (with_tokens) {
+    row.read(facts.path.tokens);
+    row.refuse_unless(facts.path.first() >= 0 && facts.path.first() % kBlockTokens == 0 &&
+                      facts.path.first() <= facts.path.range.begin &&
+                      facts.path.range.begin <= facts.path.range.end);
+  }
+  if (!row.valid()) return std::nullopt;
+  return entry;
+}
+
+}  // namespace
+
+void SqliteIndex::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close(database); }
+void SqliteIndex::CloseStatement::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+// --- connecting ----------------------------------------------------------------------
+
+Result<std::unique_ptr<BlobIndex>> SqliteIndex::open(FileSystem& files, StoreRole role) {
+  std::unique_ptr<SqliteIndex> index(new SqliteIndex(files, role));
+  auto connected = index->connect();
+  if (!connected && role == StoreRole::kWriter) connected = index->clear();
+  if (!connected) return connected.error();
+  return std::unique_ptr<BlobIndex>(std::move(index));
+}
+
+SqliteIndex::~SqliteIndex() { disconnect(); }
+
+// Statements before the database they belong to.
+void SqliteIndex::disconnect() {
+  for (Statement* statement : {&put_, &erase_, &touch_, &along_, &list_}) statement->reset();
+  database_.reset();
+}
+
+Error SqliteIndex::failure(int code) const {
+  const int kind = code & 0xff;
+  const bool damaged = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_FORMAT;
+  const std::string text = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
+  return {damaged ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "the index: " + text, {}};
+}
+
+Result<void> SqliteIndex::run(const char* sql) {
+  if (!database_) return Error{ErrorCode::kIo, "the index is not open", {}};
+  const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return failure(code);
+  return {};
+}
+
+Result<SqliteIndex::Statement> SqliteIndex::prepare(const char* sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code =
+      sqlite3_prepare_v3(database_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (code != SQLITE_OK) return failure(code);
+  return Statement(statement);
+}
+
+// SQLite gives its other files the mode of this one, so this one is made by us.
+Result<void> SqliteIndex::connect() {
+  if (role_ == StoreRole::kWriter) {
+    const auto made = uninterrupted([&] { return files_.create(kFile); });
+    if (!made.ok() && made.error != EEXIST) return io_error("the index cannot be made", made.error);
+  }
+  const int access = role_ == StoreRole::kWriter ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+  const int flags = access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const std::string path = files_.root() + "/" + kFile;
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
+  database_.reset(opened);
+  if (code != SQLITE_OK) return failure(code);
+  sqlite3_busy_timeout(opened, kBusyMs);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  if (auto ready = set_up(); !ready) return ready;
+  return prepare_all();
+}
+
+Result<void> SqliteIndex::set_up() {
+  if (auto safe = run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"); !safe)
+    return safe;
+  if (role_ == StoreRole::kWriter) {
+    if (auto mode = run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                        "PRAGMA journal_size_limit = 4194304;");
+        !mode)
+      return mode;
+  }
+  auto asked = prepare("PRAGMA user_version");
+  if (!asked) return asked.error();
+  if (const int code = sqlite3_step(asked->get()); code != SQLITE_ROW) return failure(code);
+  const int version = sqlite3_column_int(asked->get(), 0);
+  asked->reset();
+  if (version == kVersion) return {};
+  if (version == 0 && role_ == StoreRole::kWriter) return run(kSchema);
+  return Error{ErrorCode::kInvalidArgument, "the index is of another version", {}};
+}
+
+Result<void> SqliteIndex::prepare_all() {
+  const std::string columns = kColumns;
+  const std::pair<Statement*, std::string> wanted[] = {
+      {&put_, "INSERT OR REPLACE INTO blob(" + columns +
+                  ", tokens) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+      {&erase_, "DELETE FROM blob WHERE key = ?1"},
+      {&touch_, "UPDATE blob SET used = ?2 WHERE key = ?1"},
+      {&along_, "SELECT " + columns + ", tokens FROM blob WHERE space = ?1 AND anchor = ?2"},
+      {&list_, "SELECT " + columns + " FROM blob"}};
+  for (const auto& [statement, sql] : wanted) {
+    auto prepared = prepare(sql.c_str());
+    if (!prepared) return prepared.error();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+Result<void> SqliteIndex::clear() {
+  disconnect();
+  for (const char* ending : {"", "-wal", "-shm", "-journal"}) {
+    const int error = uninterrupted([&] { return files_.remove(kFile + ending); });
+    if (error != 0 && error != ENOENT)
+      return io_error("the damaged index cannot be removed", error);
+  }
+  auto connected = connect();
+  if (!connected) disconnect();
+  return connected;
+}
+
+// --- changing ------------------------------------------------------------------------
+
+// Runs a statement that gives no rows.
+Result<void> SqliteIndex::finish(sqlite3_stmt* statement) {
+  const int code = sqlite3_step(statement);
+  Result<void> answer;
+  if (code != SQLITE_DONE && code != SQLITE_ROW) answer = failure(code);
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  return answer;
+}
+
+template <typename Change>
+Result<void> SqliteIndex::in_transaction(Change&& change) {
+  if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  Result<void> done = change();
+  if (done) done = run("COMMIT");
+  if (!done && sqlite3_get_autocommit(database_.get()) == 0) static_cast<void>(run("ROLLBACK"));
+  return done;
+}
+
+Result<void> SqliteIndex::put_one(const IndexEntry& entry) {
+  const BlobFacts& facts = entry.facts;
+  sqlite3_stmt* const s = put_.get();
+  const int parts = (facts.companion ? kCompanionPart : 0) | (facts.logits ? kLogitsPart : 0);
+  bind_value(s, 1, facts.key.bytes);
+  bind_value(s, 2, static_cast<std::int64_t>(facts.kind));
+  bind_value(s, 3, space_bytes(facts.path.space));
+  bind_value(s, 4, facts.path.anchor.bytes);
+  bind_value(s, 5, facts.after.bytes);
+  bind_value(s, 6, std::int64_t{facts.path.range.begin});
+  bind_value(s, 7, std::int64_t{facts.path.range.end});
+  bind_value(s, 8, static_cast<std::int64_t>(facts.bytes));
+  bind_value(s, 9, std::int64_t{parts});
+  bind_value(s, 10, std::int64_t{blob_layout::bits_of(facts.marks)});
+  bind_value(s, 11, static_cast<std::int64_t>(facts.saves));
+  bind_value(s, 12, facts.created_ms);
+  bind_value(s, 13, entry.used_ms);
+  bind_value(s, 14, facts.path.tokens);
+  return finish(s);
+}
+
+Result<void> SqliteIndex::put(std::span<const IndexEntry> entries) {
+  return in_transaction([&]() -> Result<void> {
+    for (const IndexEntry& entry : entries) {
+      if (auto done = put_one(entry); !done) return done;
+    }
+    return {};
+  });
+}
+
+Result<void> SqliteIndex::erase(std::span<const BlobKey> keys) {
+  return in_transaction([&]() -> Result<void> {
+    for (const BlobKey& key : keys) {
+      bind_value(erase_.get(), 1, key.bytes);
+      if (auto done = finish(erase_.get()); !done) return done;
+    }
+    return {};
+  });
+}
+
+Result<void> SqliteIndex::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {
+  return in_transaction([&]() -> Result<void> {
+    for (const BlobKey& key : keys) {
+      bind_value(touch_.get(), 1, key.bytes);
+      bind_value(touch_.get(), 2, now_ms);
+      if (auto done = finish(touch_.get()); !done) return done;
+    }
+    return {};
+  });
+}
+
+// --- asking --------------------------------------------------------------------------
+
+// One transaction for all anchors: a reader sees one state of the index, and opens the
+// file once.
+Result<std::vector<IndexEntry>> SqliteIndex::along(SpaceKey space,
+                                                   std::span<const PathName> anchors) {
+  if (auto begun = run("BEGIN"); !begun) return begun.error();
+  std::vector<IndexEntry> found;
+  sqlite3_stmt* const s = along_.get();
+  int code = SQLITE_DONE;
+  for (std::size_t i = 0; i < anchors.size() && code == SQLITE_DONE; ++i) {
+    bind_value(s, 1, space_bytes(space));
+    bind_value(s, 2, anchors[i].bytes);
+    while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+      if (auto entry = read_entry(s, true)) found.push_back(std::move(*entry));
+    }
+    sqlite3_reset(s);
+  }
+  std::optional<Error> error;
+  if (code != SQLITE_DONE) error = failure(code);
+  static_cast<void>(run("COMMIT"));
+  if (error) return *error;
+  return found;
+}
+
+Result<std::vector<BlobSummary>> SqliteIndex::list() {
+  if (!database_) return Error{ErrorCode::kIo, "the index is not open", {}};
+  std::vector<BlobSummary> all;
+  sqlite3_stmt* const s = list_.get();
+  int code = SQLITE_DONE;
+  while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+    if (const auto entry = read_entry(s, false)) all.push_back(summary_of(*entry));
+  }
+  std::optional<Error> error;
+  if (code != SQLITE_DONE) error = failure(code);
+  sqlite3_reset(s);
+  if (error) return *error;
+  return all;
+}
+
+}  // namespace holdfast
