@@ -101,18 +101,51 @@ BlockEntry entry_of(const BlockUse& use) {
   return entry;
 }
 
+Result<void> verify_path(const BlobPath& path) {
+  if (path.first() < 0 || path.first() % kBlockTokens != 0)
+    return malformed("its tokens do not begin at a multiple of 64");
+  return {};
+}
+
+// What the key is made of.
+void set_identity(std::span<std::byte> header, BlobKind kind, const BlobPath& path) {
+  PathNamer namer(path.anchor, path.first());
+  namer.append(path.tokens);
+  set(header, kKind, kind);
+  set(header, kSpace, space_bytes(path.space));
+  set(header, kAnchor, path.anchor);
+  set(header, kAfter, namer.name());
+  set(header, kFirst, path.first());
+  set(header, kBegin, path.range.begin);
+  set(header, kEnd, path.range.end);
+}
+
+// REQUIRES: verify_path().
+BlobFacts outline_of(BlobKind kind, const BlobPath& path, std::size_t blocks) {
+  std::array<std::byte, kFixedBytes> header{};
+  set_identity(header, kind, path);
+  BlobFacts facts;
+  facts.kind = kind;
+  facts.path = path;
+  facts.after = get<PathName>(header, kAfter);
+  facts.key.bytes =
+      Sha256().add(std::span(header).subspan(kKeyBegin, kKeyEnd - kKeyBegin)).digest();
+  facts.bytes = header_bytes(path.tokens.size(), blocks) + kDigestBytes;
+  return facts;
+}
+
+void add_to(BlobFacts& facts, const ExtentBlock& block) {
+  facts.bytes += block.size();
+  facts.companion = facts.companion || !block.companion().empty();
+}
+
 // Puts a blob together in the order of the file.
 class Encoder {
  public:
   Encoder(BlobKind kind, const BlobPath& path, std::int64_t now_ms) : path_(path) {
     header_.resize(kFixedBytes);
     std::memcpy(header_.data(), kMagic.data(), kMagic.size());
-    set(header_, kKind, kind);
-    set(header_, kSpace, space_bytes(path.space));
-    set(header_, kAnchor, path.anchor);
-    set(header_, kFirst, path.first());
-    set(header_, kBegin, path.range.begin);
-    set(header_, kEnd, path.range.end);
+    set_identity(header_, kind, path);
     set(header_, kCreated, now_ms);
   }
 
@@ -147,8 +180,6 @@ class Encoder {
 
   [[nodiscard]] Result<EncodedBlob> finish() {
     if (damaged_) return malformed("it is damaged in memory");
-    if (path_.first() < 0 || path_.first() % kBlockTokens != 0)
-      return malformed("its tokens do not begin at a multiple of 64");
     if (header_bytes(path_.tokens.size(), blocks_.size()) > kHeaderBytesMax)
       return malformed("more tokens than one blob may hold");
     EncodedBlob encoded;
@@ -175,10 +206,7 @@ class Encoder {
 
   void finish_header() {
     const std::size_t length = header_bytes(path_.tokens.size(), blocks_.size());
-    PathNamer namer(path_.anchor, path_.first());
-    namer.append(path_.tokens);
     note(kHeaderLength, static_cast<std::uint32_t>(length));
-    note(kAfter, namer.name());
     note(kBlocks, static_cast<std::uint32_t>(blocks_.size()));
     note(kPrimaryBytes, primary_bytes_);
     note(kCompanionBytes, companion_bytes_);
@@ -216,7 +244,34 @@ void add_snapshot(Encoder& encoder, const Snapshot& snapshot) {
 
 }  // namespace
 
+Result<BlobFacts> outline(const RowsBlob& blob) {
+  if (auto path = verify_path(blob.path); !path) return path.error();
+  BlobFacts facts = outline_of(BlobKind::kRows, blob.path, blob.rows.size());
+  facts.saves = blob.saves;
+  for (const BlockUse& use : blob.rows) {
+    if (use.block == nullptr) return malformed("a block of its rows is not there");
+    add_to(facts, *use.block);
+  }
+  return facts;
+}
+
+Result<BlobFacts> outline(const PlaceBlob& blob) {
+  if (auto path = verify_path(blob.path); !path) return path.error();
+  const std::size_t blocks = blob.snapshot ? blob.snapshot->window().size() : 0;
+  BlobFacts facts = outline_of(BlobKind::kPlace, blob.path, blocks);
+  facts.saves = blob.saves;
+  facts.marks = blob.marks;
+  facts.logits = !blob.logits.empty();
+  facts.bytes += blob.logits.bytes.size();
+  if (blob.snapshot == nullptr) return facts;
+  facts.bytes += blob.snapshot->size();
+  facts.companion = !blob.snapshot->companion().empty();
+  for (const ExtentBlockPtr& block : blob.snapshot->window()) add_to(facts, *block);
+  return facts;
+}
+
 Result<EncodedBlob> encode(const RowsBlob& blob, std::int64_t now_ms) {
+  if (auto path = verify_path(blob.path); !path) return path.error();
   Encoder encoder(BlobKind::kRows, blob.path, now_ms);
   encoder.note(kSaves, blob.saves);
   for (const BlockUse& use : blob.rows) {
@@ -227,6 +282,7 @@ Result<EncodedBlob> encode(const RowsBlob& blob, std::int64_t now_ms) {
 }
 
 Result<EncodedBlob> encode(const PlaceBlob& blob, std::int64_t now_ms) {
+  if (auto path = verify_path(blob.path); !path) return path.error();
   if (blob.snapshot != nullptr && blob.snapshot->position() != blob.path.range.end)
     return malformed("its snapshot belongs to another position");
   Encoder encoder(BlobKind::kPlace, blob.path, now_ms);

@@ -118,6 +118,11 @@ struct EncodedBlob {
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 };
 
+// What a blob's file will be, without reading its content: which state, how large at most, and
+// what is beside it. An Error as that of encode(), for what can be seen from here.
+[[nodiscard]] Result<BlobFacts> outline(const RowsBlob& blob);
+[[nodiscard]] Result<BlobFacts> outline(const PlaceBlob& blob);
+
 // The Error (kInvalidArgument) says what is wrong with the blob; among other things every
 // checksum is compared, so that what was damaged in memory does not get into a file.
 // A companion's part that fails this is left out.

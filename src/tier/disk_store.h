@@ -1,0 +1,271 @@
+// DiskStore: blobs in a cache folder, found by their tokens, under one byte budget.
+//
+//   put     encode -> make room -> tmp/ -> sync -> blobs/3f/ -> sync -> index
+//   lookup  anchors of the prompt -> index -> what lies along its tokens
+//   load    one file, verified while it is read, and that it is what the lookup promised
+//
+// The folder is described in docs/formats/cache-folder.md. What it holds is the truth and the
+// index a convenience: whoever opens a folder for writing compares the two, reads the headers
+// of what the index lacks, and forgets what is not there. So a crash costs at most what was
+// being written, and a lost index the time to read the headers.
+//
+// Nothing that happens to the folder is more than a miss (H7): a file that fails a check moves
+// to quarantine/ with a note, a full disk declines, an Error leaves the store as it was. The
+// exception is open() itself, which refuses a folder that is not ours.
+//
+// Of two processes the first writes; others are readers, which look up, load and change
+// nothing.
+//
+// Value. Where room is needed, what is worth least per byte goes first:
+//
+//     saves / bytes / (seconds since it was used + tau)
+//
+// of what is worth less than the newcomer and was not used at this very moment; the deeper
+// one of two equals, because nothing stands on it. If that is not enough the newcomer is
+// declined and nothing has been dropped. Rows are worth no more than their own tokens by this:
+// touch() the whole path that was used, so that what stands on rows never outlives them for
+// long, or give rows the `saves` of what stands on them.
+//
+// Invariants, verified by check() (of a writer that is alone in its folder):
+//   D1  what is held, quarantine included, is the sum of the files, and within the budget
+//   D2  each held blob is a file of the noted size, and each blob's file is held
+//   D3  the index knows each held blob, unless it failed; it may know others, which are not
+//       offered
+//   D4  between calls there is nothing in tmp/
+//
+// One owning thread. No clock: times come in, in Unix milliseconds; one that is earlier than
+// the latest seen counts as that.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "tier/blob.h"
+#include "tier/blob_index.h"
+#include "tier/file_system.h"
+
+namespace holdfast {
+
+struct DiskOptions {
+  ByteCount budget = 0;                 // of all files in blobs/ and quarantine/
+  ByteCount free_min = 0;               // of the volume, never taken
+  StoreRole role = StoreRole::kWriter;  // wanted; see role()
+  double tau_s = 600;                   // age at which a blob has lost half of its value
+  IndexMaker make_index;                // none: in memory
+};
+
+enum class PutAnswer {
+  kStored,
+  kPresent,   // it was there already; counts as used
+  kDeclined,  // no room, or a reader
+};
+
+// A place along a prompt.
+struct PlaceHit {
+  BlobKey key;
+  TokenPos position = 0;
+  ByteCount bytes = 0;
+  std::uint64_t saves = 0;
+  Hints marks;
+  bool logits = false;
+};
+
+// Rows along a prompt: what of a blob's range agrees with it.
+struct RowsHit {
+  BlobKey key;
+  TokenRange range;
+  ByteCount bytes = 0;  // of the whole blob
+};
+
+// What lies along one prompt.
+struct DiskMatch {
+  SpaceKey space;
+  Tokens tokens;                  // the prompt
+  std::vector<PathName> anchors;  // its names
+  std::vector<PlaceHit> places;   // ascending
+  // The fewest blobs that cover [0, covered), ascending; neighbours may overlap.
+  std::vector<RowsHit> rows;
+  TokenPos covered = 0;
+};
+
+struct DiskStats {
+  std::uint64_t rows_blobs = 0, place_blobs = 0;
+  ByteCount rows_bytes = 0, place_bytes = 0;
+  std::uint64_t quarantine_files = 0;
+  ByteCount quarantine_bytes = 0;
+  // Since it was opened.
+  std::uint64_t stored = 0, declined = 0, dropped = 0, loaded = 0;
+  ByteCount stored_bytes = 0, dropped_bytes = 0, loaded_bytes = 0;
+  std::uint64_t quarantined = 0;  // failed a check
+  std::uint64_t failed = 0;       // calls that the system answered with an error
+  std::uint64_t index_rebuilds = 0;
+  std::string last_failure;  // the latest of either, one line
+
+  [[nodiscard]] std::uint64_t blobs() const { return rows_blobs + place_blobs; }
+  [[nodiscard]] ByteCount bytes() const { return rows_bytes + place_bytes + quarantine_bytes; }
+};
+
+struct VerifyReport {
+  std::uint64_t checked = 0;
+  ByteCount checked_bytes = 0;
+  std::uint64_t damaged = 0;     // now in quarantine; a reader leaves them
+  std::uint64_t unreadable = 0;  // the system failed
+  std::uint64_t unknown = 0;     // were not in the index
+  std::uint64_t missing = 0;     // were only in the index
+  std::uint64_t strangers = 0;   // files in blobs/ that are none; left alone
+  bool stopped = false;
+};
+// Told of the bytes done and to do; false stops.
+using VerifyProgress = std::function<bool(ByteCount, ByteCount)>;
+
+class DiskStore {
+ public:
+  // kUnsupported: the folder is not ours, or of another version; it was not touched.
+  // kNotFound: a reader was wanted and there is no cache yet.
+  // REQUIRES: `files` outlives the store.
+  [[nodiscard]] static Result<std::unique_ptr<DiskStore>> open(FileSystem& files,
+                                                               DiskOptions options,
+                                                               std::int64_t now_ms);
+
+  [[nodiscard]] StoreRole role() const { return role_; }
+  [[nodiscard]] ByteCount budget() const { return options_.budget; }
+  [[nodiscard]] const DiskStats& stats() const { return stats_; }
+
+  // Durable when it is answered with kStored. An Error: the blob is not valid, or the system
+  // failed; nothing was stored. A richer blob of the same key takes the other's place.
+  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms);
+  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms);
+
+  // Everything along these tokens. A failure is a match of nothing, and counted.
+  [[nodiscard]] DiskMatch lookup(SpaceKey space, TokenSpan tokens);
+
+  // Exactly what the lookup promised, verified. kNotFound: it is not there any more;
+  // kInvalidArgument, kUnsupported: it is in quarantine now; else the system failed.
+  [[nodiscard]] Result<RowsBlob> load(const DiskMatch& match, const RowsHit& hit);
+  [[nodiscard]] Result<PlaceBlob> load(const DiskMatch& match, const PlaceHit& hit);
+  // A blob by its name, for those who list and export.
+  [[nodiscard]] Result<Blob> load(const BlobKey& key);
+
+  // They were useful now.
+  void touch(std::span<const BlobKey> keys, std::int64_t now_ms);
+  // Returns the bytes freed; what is not there frees none.
+  ByteCount remove(std::span<const BlobKey> keys);
+  // Drops the least valuable until no more than `bytes` are held. Returns the bytes freed.
+  ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms);
+
+  [[nodiscard]] std::vector<BlobSummary> list();
+  // Reads and verifies every blob, and makes the index agree with what is there; with
+  // `rebuild` it starts from an empty one. A reader changes nothing.
+  enum class Rebuild { kNo, kYes };
+  VerifyReport verify(const VerifyProgress& progress, Rebuild rebuild = Rebuild::kNo);
+
+  // Violations of D1..D4; empty when they hold.
+  [[nodiscard]] std::vector<std::string> check();
+
+ private:
+  struct KeyHash {
+    std::size_t operator()(const BlobKey& key) const;
+  };
+  // What is known of a file in blobs/.
+  struct Held {
+    BlobKind kind = BlobKind::kRows;
+    ByteCount bytes = 0;
+    std::uint64_t saves = 0;
+    std::int64_t used_ms = 0;
+    TokenPos end = 0;
+    bool companion = false;
+    bool logits = false;
+  };
+  using HeldMap = std::unordered_map<BlobKey, Held, KeyHash>;
+  struct BlobFile {
+    BlobKey key;
+    ByteCount bytes = 0;
+  };
+
+  DiskStore(FileSystem& files, DiskOptions options) : files_(files), options_(std::move(options)) {}
+
+  // --- opening (disk_store_open.cc) ---
+  enum class Folder { kOurs, kNew };
+  [[nodiscard]] Result<Folder> inspect();
+  [[nodiscard]] Result<void> take_role(Folder folder);
+  [[nodiscard]] Result<void> prepare_folder(Folder folder);
+  [[nodiscard]] Result<void> write_format();
+  void mend_folder();
+  void open_index();
+  void empty_tmp();
+  [[nodiscard]] std::vector<BlobFile> list_files(std::uint64_t& strangers);
+  void survey();
+  [[nodiscard]] HeldMap held_by_index();
+  void adopt(const std::vector<BlobFile>& files);
+  [[nodiscard]] std::optional<IndexEntry> read_entry(const BlobFile& file);
+  void survey_quarantine();
+
+  // --- writing ---
+  template <typename AnyBlob>
+  [[nodiscard]] Result<PutAnswer> put_any(const AnyBlob& blob, std::int64_t now_ms);
+  [[nodiscard]] std::optional<PutAnswer> answer_unread(const BlobFacts& facts);
+  void enter(const BlobFacts& facts);
+  [[nodiscard]] bool is_improvement(const Held& held, const BlobFacts& facts) const;
+  [[nodiscard]] int write_blob(const EncodedBlob& blob);
+  [[nodiscard]] int make_shard(const std::string& folder);
+  [[nodiscard]] int settle_blob(const BlobFacts& facts, const std::string& folder);
+  [[nodiscard]] bool make_room(ByteCount bytes, double worth);
+  [[nodiscard]] double value_of(const Held& held) const;
+  [[nodiscard]] std::vector<BlobKey> cheapest_below(double worth) const;
+  ByteCount drop(std::span<const BlobKey> keys, ByteCount enough);
+  void hold(const BlobFacts& facts, std::int64_t used_ms);
+  void hold_as(const BlobKey& key, const Held& held);
+  void forget(const BlobKey& key);
+  void empty_quarantine();
+  void quarantine(const BlobKey& key, const std::string& why);
+  void keep_in_quarantine(const BlobKey& key, ByteCount bytes, const std::string& why);
+
+  // --- reading ---
+  [[nodiscard]] Result<Blob> read(const BlobKey& key, Verify verify);
+  void sort_in(DiskMatch& match, const std::vector<IndexEntry>& entries) const;
+  [[nodiscard]] Result<Blob> load_for(const DiskMatch& match, const BlobKey& key, TokenPos end);
+
+  void verify_file(const BlobFile& file, VerifyReport& report, std::vector<IndexEntry>& entries);
+  void settle_verified(const std::vector<IndexEntry>& entries, const std::vector<BlobKey>& gone,
+                       Rebuild rebuild);
+
+  // --- the index: a failure is noted; damage makes it anew ---
+  void index_put(std::span<const IndexEntry> entries);
+  void index_erase(std::span<const BlobKey> keys);
+  void mend_index(const Error& error);
+  void rebuild_index();
+
+  void see(std::int64_t now_ms) { now_ms_ = std::max(now_ms_, now_ms); }
+  void note_failure(std::string what);
+  [[nodiscard]] bool writes() const { return role_ == StoreRole::kWriter; }
+  [[nodiscard]] ByteCount room() const;
+  void check_files(std::vector<std::string>& wrong);
+  void check_index(std::vector<std::string>& wrong);
+
+  FileSystem& files_;
+  const DiskOptions options_;
+  StoreRole role_ = StoreRole::kReader;
+  std::unique_ptr<FileLock> lock_;
+  std::unique_ptr<BlobIndex> index_;
+  HeldMap held_;                                     // a writer's
+  std::unordered_set<BlobKey, KeyHash> unreadable_;  // a reader's: failed a check
+  std::unordered_set<std::string> shards_;           // folders of blobs/ that are there, durably
+  std::int64_t now_ms_ = INT64_MIN;
+  std::vector<IndexEntry> unindexed_;  // the index could not take them
+  bool mending_ = false;
+  DiskStats stats_;
+};
+
+// Where a blob lies: "blobs/3f/3fa9...c1.hfb".
+[[nodiscard]] std::string blob_path(const BlobKey& key);
+
+}  // namespace holdfast
