@@ -291,6 +291,7 @@ Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) 
 
 CompanionHolding MemoryTier::companion_state(SpaceKey space, TokenSpan tokens) const {
   CompanionHolding holding;
+  if (companion_shape_.bytes_per_token + companion_shape_.bytes_per_place == 0) return holding;
   const Match match = tree_.match(space, tokens);
   if (!match.node) return holding;
   if (companion_row_bytes() > 0) holding.blocks = tree_.rows(match.node, match.matched);

@@ -237,8 +237,7 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   totals_.saved_seconds += receipt.saved_ms / 1000.0;
 }
 
-// The companion comes along as far as it can. Where the slot's state went on as it was,
-// its own did too; else it is offered what memory holds of it.
+// The companion comes along as far as it can, with what memory holds of it.
 void StateCache::bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt) {
   if (companion_ == nullptr) return;
   const TokenSpan tokens = live(slot).tokens;

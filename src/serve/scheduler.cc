@@ -534,6 +534,7 @@ void Scheduler::keep_accepted(Slot& slot, Verdict& verdict) {
     cache_.decoded(slot.id, kept, job.told);
     job.pending = {verdict.next};
     job.told = 0;
+    job.before.reset();
   } else {
     speculator_.note_undone(slot, kept);
     verdict.undone = kept;

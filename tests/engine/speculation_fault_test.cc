@@ -30,7 +30,6 @@ class FaultySpeculation : public ::testing::TestWithParam<std::string> {
   DraftCounts expect_unchanged(Companion* companion, const std::string& what) {
     SCOPED_TRACE(GetParam() + ", " + what);
     SpeculatingServer server(model_, {.companion = companion});
-    const TokenPos lost_at_most = model_.engine->can_take_back(kDraftMax) ? 0 : kDraftMax;
     Sameness sum;
     for (const Step& step : steps_) {
       SCOPED_TRACE(step.name);
@@ -38,8 +37,7 @@ class FaultySpeculation : public ::testing::TestWithParam<std::string> {
       expect_same(*answer, *step.alone, sum, what);
       const Receipt& seen = answer->receipt();
       const Receipt& wanted = step.alone->receipt();
-      EXPECT_LE(seen.restored, wanted.restored);
-      EXPECT_GE(seen.restored, wanted.restored - lost_at_most);
+      EXPECT_EQ(seen.restored, wanted.restored);
       EXPECT_EQ(seen.checkpoints, wanted.checkpoints);
       EXPECT_EQ(seen.matched, wanted.matched);
       EXPECT_EQ(check_receipt(seen), std::vector<std::string>{});

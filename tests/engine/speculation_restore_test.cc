@@ -34,7 +34,6 @@ class RestoredSpeculation : public ::testing::TestWithParam<std::string> {};
 TEST_P(RestoredSpeculation, AnswersReuseAndDraftsAreAsIfNothingHadHappened) {
   const auto steps = converse_without(GetParam(), kAnswer);
   auto model = load_model(GetParam(), Drafting::kMtp);
-  const bool by_snapshot = !model.engine->can_take_back(kDraftMax);
   std::vector<HeardPtr> cold;
   for (const Step& step : steps) {
     SpeculatingServer server(model, {.companion = model.companion.get()});
@@ -54,11 +53,7 @@ TEST_P(RestoredSpeculation, AnswersReuseAndDraftsAreAsIfNothingHadHappened) {
     expect_same(*warm[i], *step.alone, sum, "warm");
     expect_same(*cold[i], *step.alone, sum, "cold");
     EXPECT_EQ(check_receipt(seen), std::vector<std::string>{});
-    // Where a state is taken back by a snapshot, the last step of an answer may be lost
-    // with the draft in it: all of a step but one token, at most.
-    const TokenPos lost_at_most = by_snapshot ? kDraftMax : 0;
-    EXPECT_LE(seen.restored, wanted.restored);
-    EXPECT_GE(seen.restored, wanted.restored - lost_at_most);
+    EXPECT_EQ(seen.restored, wanted.restored);
     EXPECT_EQ(seen.checkpoints, wanted.checkpoints);
     EXPECT_EQ(seen.companion->held, seen.restored) << seen.companion->missing;
     expect_as_many(warm[i]->drafts(), cold[i]->drafts());
@@ -79,8 +74,6 @@ TEST_P(RestoredSpeculation, AnswersReuseAndDraftsAreAsIfNothingHadHappened) {
 TEST_P(RestoredSpeculation, ReuseIsTheSameHoweverMuchIsRight) {
   const auto steps = converse_without(GetParam(), kAnswer, Ending::kStopString);
   auto model = load_model(GetParam(), Drafting::kMtp);
-  const TokenPos lost_at_most = model.engine->can_take_back(kDraftMax) ? 0 : kDraftMax;
-  TokenPos lost = 0;
   for (unsigned seed = 0; seed < 2; ++seed) {
     Knowing knowing(1, 0.8, seed);
     for (const Step& step : steps) knowing.teach(step.prompt, step.without_end);
@@ -91,13 +84,9 @@ TEST_P(RestoredSpeculation, ReuseIsTheSameHoweverMuchIsRight) {
       const auto answer = run_step(server, step, kAnswer);
       expect_same(*answer, *step.alone, sum, "with drafts");
       EXPECT_EQ(answer->finished->reason, step.alone->finished->reason);
-      const TokenPos fewer = step.alone->receipt().restored - answer->receipt().restored;
-      EXPECT_GE(fewer, 0);
-      EXPECT_LE(fewer, lost_at_most);
-      lost = std::max(lost, fewer);
+      EXPECT_EQ(answer->receipt().restored, step.alone->receipt().restored);
     }
   }
-  std::cout << GetParam() << ": at most " << lost << " tokens fewer restored\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, RestoredSpeculation,

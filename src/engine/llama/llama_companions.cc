@@ -112,7 +112,8 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
   if (config.draft_tokens_max <= 0) {
     config.draft_tokens_max = source == DraftSource::kNgram ? kNgramTokens : kDraftTokens;
   }
-  if (!memory.on_gpu && shape.bytes_per_snapshot() <= kCopiedQuickly) return config;
+  const bool copied = !memory.on_gpu && shape.bytes_per_snapshot() <= kCopiedQuickly;
+  if (config.rollback_depth > 0 || copied) return config;
   const ByteCount plane = shape.bytes_per_snapshot() * static_cast<ByteCount>(config.slots);
   const ByteCount affordable = plane == 0 ? 0 : memory.free / kRollbackShare / plane;
   config.rollback_depth =

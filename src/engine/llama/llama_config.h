@@ -39,7 +39,8 @@ struct LlamaConfig {
   // companion, what suits it.
   TokenPos draft_tokens_max = 0;
   // Tokens that a recurrent state can take back after a decode, where the
-  // architecture can at all; costs a state per slot and token.
+  // architecture can at all; costs a state per slot and token. 0: with a companion, as
+  // many as are drafted, where that is cheaper than a copy of the state.
   TokenPos rollback_depth = 0;
   // Load the model's MTP block and keep hidden rows for it.
   bool mtp = false;
