@@ -24,7 +24,7 @@ export function speculationSection(rows, synthetic) {
       'with 4 at once the numbers are those of all four together. ' +
       (synthetic ? 'The model of realistic size has random weights; both servers then take drafted tokens with ' +
         `the probabilities ${synthetic} (\`--spec-synth-rates\`). ` : '') +
-      'Holdfast stops drafting by itself where that is faster.',
+      'Holdfast chooses how much to draft by itself.',
     tables: [{ unit: 'tokens/s', better: 'higher', rows }],
   };
 }

@@ -170,8 +170,8 @@ OptionGroup speculation_group() {
        "What guesses the next tokens, which the model then verifies in one step: its own "
        "multi-token head (mtp), a small model (draft, see --draft-model), a look at what was said "
        "before (ngram), or nothing. auto: the draft model if one is named, else the head if the "
-       "file has one. Every token is still chosen by the model; where guessing does not pay, it "
-       "stops by itself."},
+       "file has one. Every token is still chosen by the model; how much is guessed "
+       "adapts to what is measured."},
       {"-md, --draft-model, --model-draft, --spec-draft-model", "PATH", "LLAMA_ARG_SPEC_DRAFT_MODEL",
        text(&O::draft_model), "A small model with the same vocabulary, a GGUF file."},
       {"--draft-max, --draft, --draft-n, --spec-draft-n-max", "N", "LLAMA_ARG_SPEC_DRAFT_N_MAX",

@@ -7,8 +7,8 @@
 //
 // A draft never decides anything: the request's own sampler chooses every token, in
 // order, from the primary's logits. So the distribution is the primary's, whatever
-// was proposed (H5); a bad draft costs time, and where it does not pay the next
-// ones are shorter, or none (plan/draft_length.h).
+// was proposed (H5); a bad draft costs time, and the next ones are as long as measured
+// times and acceptance suggest (plan/draft_length.h).
 //
 // One owning thread, that of the engine.
 #pragma once
