@@ -51,6 +51,7 @@
 #include "base/result.h"
 #include "tier/blob.h"
 #include "tier/blob_index.h"
+#include "tier/blob_store.h"
 #include "tier/file_system.h"
 
 namespace holdfast {
@@ -61,57 +62,6 @@ struct DiskOptions {
   StoreRole role = StoreRole::kWriter;  // wanted; see role()
   double tau_s = 600;                   // age at which a blob has lost half of its value
   IndexMaker make_index;                // none: in memory
-};
-
-enum class PutAnswer {
-  kStored,
-  kPresent,   // it was there already; counts as used
-  kDeclined,  // no room, or a reader
-};
-
-// A place along a prompt.
-struct PlaceHit {
-  BlobKey key;
-  TokenPos position = 0;
-  ByteCount bytes = 0;
-  std::uint64_t saves = 0;
-  Hints marks;
-  bool logits = false;
-};
-
-// Rows along a prompt: what of a blob's range agrees with it.
-struct RowsHit {
-  BlobKey key;
-  TokenRange range;
-  ByteCount bytes = 0;  // of the whole blob
-};
-
-// What lies along one prompt.
-struct DiskMatch {
-  SpaceKey space;
-  Tokens tokens;                  // the prompt
-  std::vector<PathName> anchors;  // its names
-  std::vector<PlaceHit> places;   // ascending
-  // The fewest blobs that cover [0, covered), ascending; neighbours may overlap.
-  std::vector<RowsHit> rows;
-  TokenPos covered = 0;
-};
-
-struct DiskStats {
-  std::uint64_t rows_blobs = 0, place_blobs = 0;
-  ByteCount rows_bytes = 0, place_bytes = 0;
-  std::uint64_t quarantine_files = 0;
-  ByteCount quarantine_bytes = 0;
-  // Since it was opened.
-  std::uint64_t stored = 0, declined = 0, dropped = 0, loaded = 0;
-  ByteCount stored_bytes = 0, dropped_bytes = 0, loaded_bytes = 0;
-  std::uint64_t quarantined = 0;  // failed a check
-  std::uint64_t failed = 0;       // calls that the system answered with an error
-  std::uint64_t index_rebuilds = 0;
-  std::string last_failure;  // the latest of either, one line
-
-  [[nodiscard]] std::uint64_t blobs() const { return rows_blobs + place_blobs; }
-  [[nodiscard]] ByteCount bytes() const { return rows_bytes + place_bytes + quarantine_bytes; }
 };
 
 struct VerifyReport {
@@ -127,7 +77,7 @@ struct VerifyReport {
 // Told of the bytes done and to do; false stops.
 using VerifyProgress = std::function<bool(ByteCount, ByteCount)>;
 
-class DiskStore {
+class DiskStore final : public BlobStore {
  public:
   // kUnsupported: the folder is not ours, or of another version; it was not touched.
   // kNotFound: a reader was wanted and there is no cache yet.
@@ -136,31 +86,24 @@ class DiskStore {
                                                                DiskOptions options,
                                                                std::int64_t now_ms);
 
-  [[nodiscard]] StoreRole role() const { return role_; }
-  [[nodiscard]] ByteCount budget() const { return options_.budget; }
-  [[nodiscard]] const DiskStats& stats() const { return stats_; }
+  [[nodiscard]] StoreRole role() const override { return role_; }
+  [[nodiscard]] ByteCount budget() const override { return options_.budget; }
+  [[nodiscard]] const StoreStats& stats() const override { return stats_; }
 
-  // Durable when it is answered with kStored. An Error: the blob is not valid, or the system
-  // failed; nothing was stored. A richer blob of the same key takes the other's place.
-  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms);
-  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms);
+  // -- as BlobStore promises; what fails a check is in quarantine then --
+  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms) override;
+  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms) override;
+  [[nodiscard]] StoreMatch lookup(SpaceKey space, TokenSpan tokens) override;
+  [[nodiscard]] Result<RowsBlob> load(const StoreMatch& match, const RowsHit& hit) override;
+  [[nodiscard]] Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) override;
+  void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override;
+  ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) override;
 
-  // Everything along these tokens. A failure is a match of nothing, and counted.
-  [[nodiscard]] DiskMatch lookup(SpaceKey space, TokenSpan tokens);
-
-  // Exactly what the lookup promised, verified. kNotFound: it is not there any more;
-  // kInvalidArgument, kUnsupported: it is in quarantine now; else the system failed.
-  [[nodiscard]] Result<RowsBlob> load(const DiskMatch& match, const RowsHit& hit);
-  [[nodiscard]] Result<PlaceBlob> load(const DiskMatch& match, const PlaceHit& hit);
-  // A blob by its name, for those who list and export.
+  // -- for those who look after a folder --
+  // A blob by its name.
   [[nodiscard]] Result<Blob> load(const BlobKey& key);
-
-  // They were useful now.
-  void touch(std::span<const BlobKey> keys, std::int64_t now_ms);
   // Returns the bytes freed; what is not there frees none.
   ByteCount remove(std::span<const BlobKey> keys);
-  // Drops the least valuable until no more than `bytes` are held. Returns the bytes freed.
-  ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms);
 
   [[nodiscard]] std::vector<BlobSummary> list();
   // Reads and verifies every blob, and makes the index agree with what is there; with
@@ -231,8 +174,8 @@ class DiskStore {
 
   // --- reading ---
   [[nodiscard]] Result<Blob> read(const BlobKey& key, Verify verify);
-  void sort_in(DiskMatch& match, const std::vector<IndexEntry>& entries) const;
-  [[nodiscard]] Result<Blob> load_for(const DiskMatch& match, const BlobKey& key, TokenPos end);
+  void sort_in(StoreMatch& match, const std::vector<IndexEntry>& entries) const;
+  [[nodiscard]] Result<Blob> load_for(const StoreMatch& match, const BlobKey& key, TokenPos end);
 
   void verify_file(const BlobFile& file, VerifyReport& report, std::vector<IndexEntry>& entries);
   void settle_verified(const std::vector<IndexEntry>& entries, const std::vector<BlobKey>& gone,
@@ -262,7 +205,7 @@ class DiskStore {
   std::int64_t now_ms_ = INT64_MIN;
   std::vector<IndexEntry> unindexed_;  // the index could not take them
   bool mending_ = false;
-  DiskStats stats_;
+  StoreStats stats_;
 };
 
 // Where a blob lies: "blobs/3f/3fa9...c1.hfb".

@@ -149,7 +149,7 @@ class CrashWorld {
 
   [[nodiscard]] std::string look() {
     for (std::size_t i = 0; i < 2; ++i) {
-      const DiskMatch match = store_->lookup(kSpace, truth_.maker(i).path());
+      const StoreMatch match = store_->lookup(kSpace, truth_.maker(i).path());
       for (const RowsHit& hit : match.rows) {
         const auto blob = store_->load(match, hit);
         if (blob && !truth_.right(hit.key, file_of(*blob))) return "wrong rows";
@@ -296,7 +296,7 @@ class StoryTeller {
   }
   void look(std::size_t rows, std::size_t places) {
     if (!store_) return;
-    const DiskMatch match = store_->lookup(kSpace, first_.path());
+    const StoreMatch match = store_->lookup(kSpace, first_.path());
     std::size_t loaded_rows = 0, loaded_places = 0;
     for (const RowsHit& hit : match.rows) {
       const auto blob = store_->load(match, hit);

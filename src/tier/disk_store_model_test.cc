@@ -215,7 +215,7 @@ class World {
     auto [space, prompt] = paths_[below(paths_.size())];
     if (below(2) == 0) prompt.resize(below(prompt.size() + 1));
     if (!prompt.empty() && below(3) == 0) prompt[below(prompt.size())] = 9;
-    const DiskMatch match = store_->lookup(space, prompt);
+    const StoreMatch match = store_->lookup(space, prompt);
     std::vector<std::pair<TokenPos, BlobKey>> places;
     std::map<BlobKey, TokenPos> ends;  // of rows that agree at all
     TokenPos covered = 0;

@@ -58,7 +58,7 @@ class DiskStoreProcessTest : public testing::Test {
 };
 
 bool finds(DiskStore& store, const BlobMaker& maker, TokenPos covered, std::size_t places) {
-  const DiskMatch match = store.lookup(kSpace, maker.path());
+  const StoreMatch match = store.lookup(kSpace, maker.path());
   if (match.covered != covered || match.places.size() != places) return false;
   for (const RowsHit& hit : match.rows) {
     const auto blob = store.load(match, hit);
@@ -138,7 +138,7 @@ TEST_F(DiskStoreProcessTest, AReaderBesideABusyWriter) {
   int status = 0;
   std::uint64_t loads = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
-    const DiskMatch match = reader->lookup(kSpace, maker_.path());
+    const StoreMatch match = reader->lookup(kSpace, maker_.path());
     for (const PlaceHit& hit : match.places) {
       const auto blob = reader->load(match, hit);
       if (blob) {
@@ -185,7 +185,7 @@ TEST_F(DiskStoreProcessTest, KilledWhileWriting) {
     const CacheFolder store = open_at(cache());
     ASSERT_EQ(store->role(), StoreRole::kWriter);
     EXPECT_TRUE(store->check().empty());
-    const DiskMatch match = store->lookup(kSpace, maker_.path());
+    const StoreMatch match = store->lookup(kSpace, maker_.path());
     const auto found = std::ranges::find(match.places, latest, &PlaceHit::position);
     ASSERT_NE(found, match.places.end()) << "round " << round;
     const auto blob = store->load(match, *found);
@@ -245,7 +245,7 @@ TEST_F(DiskStoreProcessTest, LinksInsideAreNotFollowed) {
 TEST_F(DiskStoreProcessTest, AFolderThatVanishesCostsMissesOnly) {
   const CacheFolder store = open_at(cache());
   ASSERT_TRUE(store->put(maker_.rows({0, 200}), 2000).ok());
-  const DiskMatch match = store->lookup(kSpace, maker_.path());
+  const StoreMatch match = store->lookup(kSpace, maker_.path());
   fs::remove_all(cache());
   EXPECT_FALSE(store.still_there());
   EXPECT_EQ(store->load(match, match.rows[0]).error().code, ErrorCode::kNotFound);

@@ -19,7 +19,7 @@ TokenPos agreed_end(const BlobPath& path, TokenSpan tokens, std::span<const Path
 
 // The fewest of them that cover what can be covered from 0 on: of those that begin early
 // enough always the one that reaches furthest.
-void cover(std::vector<RowsHit> all, DiskMatch& match) {
+void cover(std::vector<RowsHit> all, StoreMatch& match) {
   std::ranges::sort(all, {}, [](const RowsHit& hit) { return hit.range.begin; });
   for (std::size_t at = 0;;) {
     const RowsHit* best = nullptr;
@@ -37,7 +37,7 @@ void cover(std::vector<RowsHit> all, DiskMatch& match) {
 
 // --- finding -----------------------------------------------------------------------------
 
-void DiskStore::sort_in(DiskMatch& match, const std::vector<IndexEntry>& entries) const {
+void DiskStore::sort_in(StoreMatch& match, const std::vector<IndexEntry>& entries) const {
   std::vector<RowsHit> rows;
   for (const IndexEntry& entry : entries) {
     const BlobFacts& facts = entry.facts;
@@ -53,8 +53,8 @@ void DiskStore::sort_in(DiskMatch& match, const std::vector<IndexEntry>& entries
   cover(std::move(rows), match);
 }
 
-DiskMatch DiskStore::lookup(SpaceKey space, TokenSpan tokens) {
-  DiskMatch match;
+StoreMatch DiskStore::lookup(SpaceKey space, TokenSpan tokens) {
+  StoreMatch match;
   match.space = space;
   match.tokens.assign(tokens.begin(), tokens.end());
   PathNamer names(space);
@@ -107,7 +107,7 @@ Result<Blob> DiskStore::load(const BlobKey& key) {
 }
 
 // The index said that this blob agrees with the prompt up to `end`. The blob has the last word.
-Result<Blob> DiskStore::load_for(const DiskMatch& match, const BlobKey& key, TokenPos end) {
+Result<Blob> DiskStore::load_for(const StoreMatch& match, const BlobKey& key, TokenPos end) {
   auto blob = load(key);
   if (!blob) return blob;
   const BlobPath& path = blob->facts.path;
@@ -121,7 +121,7 @@ Result<Blob> DiskStore::load_for(const DiskMatch& match, const BlobKey& key, Tok
   return Error{ErrorCode::kNotFound, "the blob is of other tokens", {}};
 }
 
-Result<RowsBlob> DiskStore::load(const DiskMatch& match, const RowsHit& hit) {
+Result<RowsBlob> DiskStore::load(const StoreMatch& match, const RowsHit& hit) {
   auto blob = load_for(match, hit.key, hit.range.end);
   if (!blob) return blob.error();
   auto* const rows = std::get_if<RowsBlob>(&blob->content);
@@ -130,7 +130,7 @@ Result<RowsBlob> DiskStore::load(const DiskMatch& match, const RowsHit& hit) {
   return std::move(*rows);
 }
 
-Result<PlaceBlob> DiskStore::load(const DiskMatch& match, const PlaceHit& hit) {
+Result<PlaceBlob> DiskStore::load(const StoreMatch& match, const PlaceHit& hit) {
   auto blob = load_for(match, hit.key, hit.position);
   if (!blob) return blob.error();
   auto* const place = std::get_if<PlaceBlob>(&blob->content);
@@ -230,7 +230,7 @@ void DiskStore::check_files(std::vector<std::string>& wrong) {
       wrong.push_back("D2: " + file.key.hex() + " has another size");
   }
   if (files.size() != held_.size()) wrong.emplace_back("D2: a held blob has no file");
-  const DiskStats before = stats_;
+  const StoreStats before = stats_;
   survey_quarantine();
   if (before.quarantine_bytes != stats_.quarantine_bytes)
     wrong.emplace_back("D1: the quarantine's bytes");

@@ -69,7 +69,7 @@ TEST_F(DiskStoreTest, WhatIsPutIsFoundAndLoaded) {
   EXPECT_EQ(put(rows), PutAnswer::kStored);
   EXPECT_EQ(put(place), PutAnswer::kStored);
   for (int round = 0; round < 2; ++round) {
-    const DiskMatch match = store_->lookup(kSpace, maker_.path());
+    const StoreMatch match = store_->lookup(kSpace, maker_.path());
     ASSERT_EQ(match.rows.size(), 1U);
     ASSERT_EQ(match.places.size(), 1U);
     EXPECT_EQ(match.covered, 300);
@@ -95,7 +95,7 @@ TEST_F(DiskStoreTest, APromptThatPartsFindsTheRowsBefore) {
   put(maker_.place(250));
   Tokens prompt = maker_.path();
   prompt[200] = -1;
-  const DiskMatch match = store_->lookup(kSpace, prompt);
+  const StoreMatch match = store_->lookup(kSpace, prompt);
   EXPECT_EQ(match.covered, 200);
   ASSERT_EQ(match.rows.size(), 2U);
   EXPECT_EQ(match.rows[1].range, (TokenRange{128, 200}));
@@ -113,7 +113,7 @@ TEST_F(DiskStoreTest, PlacesBeyondAHoleAreFound) {
   put(maker_.rows({110, 200}));
   put(maker_.place(200));
   put(maker_.place(64));
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   EXPECT_EQ(match.covered, 100);
   ASSERT_EQ(match.places.size(), 2U);
   EXPECT_EQ(match.places[1].position, 200);
@@ -124,7 +124,7 @@ TEST_F(DiskStoreTest, PlacesBeyondAHoleAreFound) {
 TEST_F(DiskStoreTest, FewBlobsCover) {
   for (const TokenRange range : {TokenRange{0, 64}, {0, 200}, {64, 128}, {128, 300}, {250, 310}})
     put(maker_.rows(range));
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   EXPECT_EQ(match.covered, 310);
   EXPECT_EQ(match.rows.size(), 3U);
 }
@@ -146,7 +146,7 @@ TEST_F(DiskStoreTest, TheRicherBlobTakesThePlace) {
   EXPECT_EQ(put(maker_.place(64, {.companion = true})), PutAnswer::kPresent);  // would lose logits
   EXPECT_EQ(put(maker_.place(64, {.companion = true, .logits = true})), PutAnswer::kStored);
   EXPECT_EQ(store_->stats().place_blobs, 1U);
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   ASSERT_EQ(match.places.size(), 1U);
   EXPECT_TRUE(match.places[0].logits);
   expect_sound();
@@ -266,7 +266,7 @@ TEST_F(DiskStoreTest, AFullDiskCostsOnlyThePut) {
 TEST_F(DiskStoreTest, DamageIsAMissAndIsKeptWithANote) {
   put(maker_.rows({0, 100}));
   const std::string path = only_blob();
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   flip(path, 600);
   EXPECT_EQ(store_->load(match, match.rows[0]).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(store_->stats().quarantined, 1U);
@@ -290,7 +290,7 @@ TEST_F(DiskStoreTest, DamageIsAMissAndIsKeptWithANote) {
 TEST_F(DiskStoreTest, TheQuarantineIsTheFirstToMakeRoom) {
   put(maker_.rows({0, 100}));
   flip(only_blob(), 600);
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   EXPECT_FALSE(store_->load(match, match.rows[0]).ok());
   reopen(store_->stats().bytes());
   EXPECT_EQ(store_->stats().quarantine_files, 1U);
@@ -304,7 +304,7 @@ TEST_F(DiskStoreTest, ABlobUnderAnotherNameIsNotTakenForIt) {
   const std::string path = only_blob();
   const auto other = file_of(maker_.place(65));
   files_.overwrite(path, other);
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   EXPECT_FALSE(store_->load(match, match.places[0]).ok());
   EXPECT_EQ(store_->stats().quarantined, 1U);
   files_.overwrite(path, other);
@@ -372,7 +372,7 @@ class DiskStoreIndexTest : public DiskStoreTest {
 TEST_F(DiskStoreIndexTest, StaleEntriesAreForgotten) {
   put(maker_.rows({0, 100}));
   put(maker_.place(100));
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   files_.erase(blob_path(match.places[0].key));
   EXPECT_EQ(store_->load(match, match.places[0]).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(store_->lookup(kSpace, maker_.path()).places.empty());
@@ -403,7 +403,7 @@ TEST_F(DiskStoreIndexTest, WrongTokensInTheIndexGiveNoWrongState) {
   ASSERT_TRUE(kept_.put(std::span(&entry, 1)).ok());
   Tokens prompt = maker_.path();
   prompt[50] = -7;
-  const DiskMatch match = store_->lookup(kSpace, prompt);
+  const StoreMatch match = store_->lookup(kSpace, prompt);
   ASSERT_EQ(match.covered, 100);
   EXPECT_EQ(store_->load(match, match.rows[0]).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(store_->lookup(kSpace, prompt).covered, 50);  // and the entry is mended
@@ -501,7 +501,7 @@ TEST_F(DiskStoreTest, WhoComesSecondReads) {
   ASSERT_TRUE(second.ok());
   DiskStore& reader = **second;
   EXPECT_EQ(reader.role(), StoreRole::kReader);
-  const DiskMatch match = reader.lookup(kSpace, maker_.path());
+  const StoreMatch match = reader.lookup(kSpace, maker_.path());
   ASSERT_EQ(match.covered, 100);
   EXPECT_TRUE(reader.load(match, match.rows[0]).ok());
   const auto before = files_.file_paths();
@@ -520,7 +520,7 @@ TEST_F(DiskStoreTest, WhoComesSecondReads) {
 
 TEST_F(DiskStoreTest, AFolderThatIsCleanedUpMeanwhileIsUsedAgain) {
   put(maker_.rows({0, 100}));
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   for (const std::string& path : files_.file_paths()) files_.erase(path);
   files_.erase("blobs");
   files_.erase("tmp");

@@ -85,10 +85,11 @@ struct Commit {
   SpaceKey space;
   // The whole sequence from its start, and what of its state is now to be held.
   TokenSpan tokens;
-  std::span<const ExtentBlockPtr> blocks;  // ascending
+  std::span<const ExtentBlockPtr> blocks;  // ascending, all rows theirs
   std::span<const SnapshotPtr> snapshots;  // each at its own position
   std::span<const PlacedHints> marks;
   Tick now = 0;
+  std::span<const BlockUse> uses;  // as blocks, of which other rows may be others'
 };
 
 struct Committed {
@@ -136,7 +137,7 @@ class TokenTree {
   // and snapshots that are already present stay, and newcomers for their places
   // are dropped; so committing twice is the same as once. Whoever adds rows asks
   // gaps() first, and copies no more than those.
-  // REQUIRES: blocks, snapshots and marks lie within the tokens.
+  // REQUIRES: blocks, uses, snapshots and marks lie within the tokens.
   Committed commit(const Commit& commit);
   // Attaches at the snapshot's position, which is on the node's edge. Returns the
   // node there. What is already there stays.

@@ -23,6 +23,13 @@ void verify(const Commit& commit) {
     CHECK(reached <= block->range().begin && block->range().end <= length);
     reached = block->range().end;
   }
+  reached = 0;
+  for (const BlockUse& use : commit.uses) {
+    const TokenRange block = use.block->range();
+    CHECK(block.begin <= use.range.begin && use.range.end <= block.end);
+    CHECK(reached <= use.range.begin && use.range.end <= length);
+    reached = use.range.end;
+  }
   for (const SnapshotPtr& snapshot : commit.snapshots) {
     CHECK(snapshot->position() <= length);
   }
@@ -107,17 +114,23 @@ void add_all(TreeCore& core, Node& last, std::span<const Addition> additions, Ti
   }
 }
 
-// Blocks and edges both ascend: each pair that meets is met once.
-void fill_rows(TreeCore& core, Node& last, std::span<const ExtentBlockPtr> blocks) {
-  if (blocks.empty()) return;
-  const TokenPos first = blocks.front()->range().begin;
+const ExtentBlockPtr& block_of(const ExtentBlockPtr& block) { return block; }
+const ExtentBlockPtr& block_of(const BlockUse& use) { return use.block; }
+TokenRange rows_of(const ExtentBlockPtr& block) { return block->range(); }
+TokenRange rows_of(const BlockUse& use) { return use.range; }
+
+// Rows and edges both ascend: each pair that meets is met once.
+template <typename Rows>
+void fill_rows(TreeCore& core, Node& last, std::span<const Rows> all) {
+  if (all.empty()) return;
+  const TokenPos first = rows_of(all.front()).begin;
   std::vector<Node*> path;
   for (Node* at = &last; !at->is_root() && at->end > first; at = at->parent) path.push_back(at);
-  auto block = blocks.begin();
+  auto next = all.begin();
   for (auto node = path.rbegin(); node != path.rend(); ++node) {
-    while (block != blocks.end() && (*block)->range().end <= (*node)->begin()) ++block;
-    for (auto it = block; it != blocks.end() && (*it)->range().begin < (*node)->end; ++it) {
-      core.fill(**node, *it);
+    while (next != all.end() && rows_of(*next).end <= (*node)->begin()) ++next;
+    for (auto it = next; it != all.end() && rows_of(*it).begin < (*node)->end; ++it) {
+      core.fill(**node, block_of(*it), rows_of(*it));
     }
     core.settle(**node);
   }
@@ -134,6 +147,7 @@ Committed TokenTree::commit(const Commit& commit) {
   Node& last = lay_path(*core_, commit, additions, outcome);
   add_all(*core_, last, additions, now);
   fill_rows(*core_, last, commit.blocks);
+  fill_rows(*core_, last, commit.uses);
 
   Node& node = node_of(core_->tidy(last), length_of(commit.tokens));
   core_->touch_path(node, now);

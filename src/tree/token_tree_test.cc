@@ -198,6 +198,18 @@ TEST_F(TokenTreeT5, RowsOfAForgottenBranchAreNotTakenForOurs) {
   expect_sound(tree);
 }
 
+// What comes back from a file may be a part of a block.
+TEST_F(TokenTreeT5, OnlyTheUsedRowsOfABlockAreTaken) {
+  TokenTree tree(kAttention);
+  const Tokens path = letters("aaaaaa");
+  const std::vector<BlockUse> uses = {{make_block(0, 4), {0, 3}}, {make_block(3, 8), {3, 5}}};
+  tree.commit({.space = kSpace, .tokens = path, .now = ++now_, .uses = uses});
+  EXPECT_EQ(tree.match(kSpace, path).covered, 5);
+  EXPECT_EQ(tree.gaps(at(tree, "aaaaaa"), 6), (std::vector<TokenRange>{{5, 6}}));
+  EXPECT_EQ(tree.bytes().resident, 9U);  // blocks are held whole
+  expect_sound(tree);
+}
+
 TEST_F(TokenTreeT6, ASplitMovesNoSnapshot) {
   TokenTree tree(kRecurrent);
   const auto held = make_snapshot(6);

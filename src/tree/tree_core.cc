@@ -61,8 +61,8 @@ void TreeCore::drop_rows(Node& node, TokenPos from) {
   settle(node);
 }
 
-void TreeCore::fill(Node& node, const ExtentBlockPtr& block) {
-  const TokenRange here = intersection(node.range(), block->range());
+void TreeCore::fill(Node& node, const ExtentBlockPtr& block, TokenRange rows) {
+  const TokenRange here = intersection(node.range(), rows);
   if (!here.empty()) node.state.row.fill(here, block, ledger_, node.hold());
 }
 

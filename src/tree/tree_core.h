@@ -53,8 +53,8 @@ class TreeCore {
   // REQUIRES: not pinned, here and below.
   void detach(Node& node);
   void drop_rows(Node& node, TokenPos from);
-  // Uses `block` wherever it meets a gap of the edge. The caller settles.
-  void fill(Node& node, const ExtentBlockPtr& block);
+  // Uses these rows of a block wherever they meet a gap of the edge. The caller settles.
+  void fill(Node& node, const ExtentBlockPtr& block, TokenRange rows);
   void settle(Node& node);
 
   // -- use ---------------------------------------------------------------------
