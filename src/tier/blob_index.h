@@ -30,6 +30,7 @@ struct BlobSummary {
   BlobKey key;
   BlobKind kind = BlobKind::kRows;
   SpaceKey space;
+  PathName anchor;
   TokenRange range;
   ByteCount bytes = 0;
   bool companion = false;

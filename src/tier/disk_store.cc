@@ -27,6 +27,7 @@ void DiskStore::hold(const BlobFacts& facts, std::int64_t used_ms) {
                       .bytes = facts.bytes,
                       .saves = facts.saves,
                       .used_ms = used_ms,
+                      .anchor = facts.path.anchor,
                       .end = facts.path.range.end,
                       .companion = facts.companion,
                       .logits = facts.logits});
@@ -38,6 +39,7 @@ void DiskStore::hold_as(const BlobKey& key, const Held& held) {
   const bool rows = held.kind == BlobKind::kRows;
   (rows ? stats_.rows_blobs : stats_.place_blobs) += 1;
   (rows ? stats_.rows_bytes : stats_.place_bytes) += held.bytes;
+  if (KnownEnds* const ends = ends_with(held)) ends->add(held.anchor, held.end);
 }
 
 void DiskStore::forget(const BlobKey& key) {
@@ -46,7 +48,20 @@ void DiskStore::forget(const BlobKey& key) {
   const bool rows = found->second.kind == BlobKind::kRows;
   (rows ? stats_.rows_blobs : stats_.place_blobs) -= 1;
   (rows ? stats_.rows_bytes : stats_.place_bytes) -= found->second.bytes;
+  if (KnownEnds* const ends = ends_with(found->second))
+    ends->remove(found->second.anchor, found->second.end);
   held_.erase(found);
+}
+
+// Those that are told of this blob.
+KnownEnds* DiskStore::ends_with(const Held& held) const {
+  return held.end > 0 ? options_.known_ends.get() : nullptr;
+}
+
+DiskStore::~DiskStore() {
+  for (const auto& [key, held] : held_) {
+    if (KnownEnds* const ends = ends_with(held)) ends->remove(held.anchor, held.end);
+  }
 }
 
 ByteCount DiskStore::room() const {

@@ -32,6 +32,8 @@
 //   D3  the index knows each held blob, unless it failed; it may know others, which are not
 //       offered
 //   D4  between calls there is nothing in tmp/
+//   D5  `known_ends` has the end of each held blob whose place is known, and no other; a store
+//       that is destroyed takes its own away
 //
 // One owning thread. No clock: times come in, in Unix milliseconds; one that is earlier than
 // the latest seen counts as that.
@@ -53,6 +55,7 @@
 #include "tier/blob_index.h"
 #include "tier/blob_store.h"
 #include "tier/file_system.h"
+#include "tier/known_ends.h"
 
 namespace holdfast {
 
@@ -62,6 +65,9 @@ struct DiskOptions {
   StoreRole role = StoreRole::kWriter;  // wanted; see role()
   double tau_s = 600;                   // age at which a blob has lost half of its value
   IndexMaker make_index;                // none: in memory
+  // Kept up to date by a writer, from open() on; may be null. A reader leaves it alone, because
+  // it does not see what the writer adds.
+  std::shared_ptr<KnownEnds> known_ends = nullptr;
 };
 
 struct VerifyReport {
@@ -85,6 +91,9 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] static Result<std::unique_ptr<DiskStore>> open(FileSystem& files,
                                                                DiskOptions options,
                                                                std::int64_t now_ms);
+  ~DiskStore();
+  DiskStore(const DiskStore&) = delete;
+  DiskStore& operator=(const DiskStore&) = delete;
 
   [[nodiscard]] StoreRole role() const override { return role_; }
   [[nodiscard]] ByteCount budget() const override { return options_.budget; }
@@ -111,7 +120,7 @@ class DiskStore final : public BlobStore {
   enum class Rebuild { kNo, kYes };
   VerifyReport verify(const VerifyProgress& progress, Rebuild rebuild = Rebuild::kNo);
 
-  // Violations of D1..D4; empty when they hold.
+  // Violations of D1..D5; empty when they hold.
   [[nodiscard]] std::vector<std::string> check();
 
  private:
@@ -124,7 +133,8 @@ class DiskStore final : public BlobStore {
     ByteCount bytes = 0;
     std::uint64_t saves = 0;
     std::int64_t used_ms = 0;
-    TokenPos end = 0;
+    PathName anchor;
+    TokenPos end = 0;  // 0: its header could not be read, so its place is not known
     bool companion = false;
     bool logits = false;
   };
@@ -167,6 +177,7 @@ class DiskStore final : public BlobStore {
   ByteCount drop(std::span<const BlobKey> keys, ByteCount enough);
   void hold(const BlobFacts& facts, std::int64_t used_ms);
   void hold_as(const BlobKey& key, const Held& held);
+  [[nodiscard]] KnownEnds* ends_with(const Held& held) const;
   void forget(const BlobKey& key);
   void empty_quarantine();
   void quarantine(const BlobKey& key, const std::string& why);
@@ -193,6 +204,7 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] ByteCount room() const;
   void check_files(std::vector<std::string>& wrong);
   void check_index(std::vector<std::string>& wrong);
+  void check_ends(std::vector<std::string>& wrong) const;
 
   FileSystem& files_;
   const DiskOptions options_;

@@ -100,6 +100,7 @@ class CrashWorld {
   [[nodiscard]] std::string open() {
     DiskOptions options;
     options.budget = tight_ ? 4000 : 1 << 20;
+    options.known_ends = std::make_shared<KnownEnds>();
     options.make_index = [this](StoreRole) -> Result<std::unique_ptr<BlobIndex>> {
       return std::unique_ptr<BlobIndex>(std::make_unique<KeptIndex>(index_));
     };
@@ -274,7 +275,8 @@ class StoryTeller {
  private:
   void open() {
     store_.reset();
-    auto opened = DiskStore::open(files_, {.budget = 100000}, 100);
+    auto opened = DiskStore::open(
+        files_, {.budget = 100000, .known_ends = std::make_shared<KnownEnds>()}, 100);
     story_.calm = story_.calm && opened.ok();
     if (opened) store_ = std::move(*opened);
   }

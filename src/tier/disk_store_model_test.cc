@@ -153,7 +153,7 @@ class World {
 
   [[nodiscard]] std::string open() {
     store_.reset();
-    auto opened = DiskStore::open(files_, {.budget = budget_}, now_ms_);
+    auto opened = DiskStore::open(files_, {.budget = budget_, .known_ends = ends_}, now_ms_);
     if (!opened) return opened.error().message;
     store_ = std::move(*opened);
     return {};
@@ -289,6 +289,7 @@ class World {
 
   std::mt19937 random_;
   SimulatedFiles files_;
+  std::shared_ptr<KnownEnds> ends_ = std::make_shared<KnownEnds>();
   Model model_;
   ByteCount budget_ = 0;
   std::int64_t now_ms_ = 1'000'000;

@@ -200,6 +200,7 @@ DiskStore::HeldMap DiskStore::held_by_index() {
                        .bytes = blob.bytes,
                        .saves = blob.saves,
                        .used_ms = std::min(blob.used_ms, now_ms_),
+                       .anchor = blob.anchor,
                        .end = blob.range.end,
                        .companion = blob.companion,
                        .logits = blob.logits};

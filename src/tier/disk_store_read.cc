@@ -115,8 +115,8 @@ Result<Blob> DiskStore::load_for(const StoreMatch& match, const BlobKey& key, To
     return blob;
   note_failure("the index had wrong tokens for a blob");
   if (writes()) {
-    const IndexEntry entry{blob->facts, now_ms_};
-    index_put(std::span(&entry, 1));
+    forget(key);
+    enter(blob->facts);
   }
   return Error{ErrorCode::kNotFound, "the blob is of other tokens", {}};
 }
@@ -257,11 +257,24 @@ void DiskStore::check_index(std::vector<std::string>& wrong) {
   if (known != held_.size()) wrong.emplace_back("D3: the index lacks a held blob");
 }
 
+void DiskStore::check_ends(std::vector<std::string>& wrong) const {
+  if (options_.known_ends == nullptr) return;
+  std::size_t known = 0;
+  for (const auto& [key, held] : held_) {
+    if (held.end == 0) continue;
+    ++known;
+    if (!options_.known_ends->contains(held.anchor, held.end))
+      wrong.push_back("D5: the end of " + key.hex() + " is not known");
+  }
+  if (known != options_.known_ends->size()) wrong.emplace_back("D5: an end of no held blob");
+}
+
 std::vector<std::string> DiskStore::check() {
   std::vector<std::string> wrong;
   if (!writes()) return wrong;
   check_files(wrong);
   check_index(wrong);
+  check_ends(wrong);
   return wrong;
 }
 

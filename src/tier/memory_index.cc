@@ -7,6 +7,7 @@ BlobSummary summary_of(const IndexEntry& entry) {
   return {.key = facts.key,
           .kind = facts.kind,
           .space = facts.path.space,
+          .anchor = facts.path.anchor,
           .range = facts.path.range,
           .bytes = facts.bytes,
           .companion = facts.companion,

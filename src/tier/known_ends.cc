@@ -1,0 +1,54 @@
+#include "tier/known_ends.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace holdfast {
+
+std::size_t KnownEnds::NameHash::operator()(const PathName& name) const {
+  std::size_t front = 0;  // of a digest, so as good as any hash of it
+  std::memcpy(&front, name.bytes.data(), sizeof(front));
+  return front;
+}
+
+void KnownEnds::add(const PathName& anchor, TokenPos end) {
+  const std::scoped_lock lock(mutex_);
+  ends_[anchor].insert(end);
+  ++size_;
+}
+
+void KnownEnds::remove(const PathName& anchor, TokenPos end) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = ends_.find(anchor);
+  CHECK(found != ends_.end());
+  const auto one = found->second.find(end);
+  CHECK(one != found->second.end());
+  found->second.erase(one);
+  if (found->second.empty()) ends_.erase(found);
+  --size_;
+}
+
+TokenPos KnownEnds::deepest(std::span<const PathName> anchors) const {
+  const std::scoped_lock lock(mutex_);
+  TokenPos deepest = 0;
+  for (const PathName& anchor : anchors) {
+    if (const auto found = ends_.find(anchor); found != ends_.end())
+      deepest = std::max(deepest, *found->second.rbegin());
+  }
+  return deepest;
+}
+
+bool KnownEnds::contains(const PathName& anchor, TokenPos end) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = ends_.find(anchor);
+  return found != ends_.end() && found->second.contains(end);
+}
+
+std::size_t KnownEnds::size() const {
+  const std::scoped_lock lock(mutex_);
+  return size_;
+}
+
+}  // namespace holdfast

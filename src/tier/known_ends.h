@@ -1,0 +1,54 @@
+// KnownEnds: how deep the blobs of a folder reach, in memory.
+//
+//   anchor name  ->  ends of the blobs that stand there
+//   root         ->  300, 512
+//   n1           ->  128
+//
+// The store's thread keeps it (disk_store.h); the engine's thread asks, without I/O, whether a
+// lookup could find anything deeper than what memory has. It knows names and no tokens, so its
+// answer is a hope: a lookup may find less, and never anything deeper.
+//
+// Invariants, verified by the tests (and D5 of disk_store.h):
+//   K1  deepest() is the largest end added and not removed at one of the anchors; 0 if there is
+//       none
+//   K2  what was added twice is there until it has been removed twice
+//
+// Safe to use from any thread.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <set>
+#include <span>
+#include <unordered_map>
+
+#include "base/thread_annotations.h"
+#include "state/tokens.h"
+#include "tier/path_name.h"
+
+namespace holdfast {
+
+class KnownEnds {
+ public:
+  void add(const PathName& anchor, TokenPos end);
+  // REQUIRES: contains(anchor, end).
+  void remove(const PathName& anchor, TokenPos end);
+
+  // The anchors of a prompt are PathNamer::anchors().
+  [[nodiscard]] TokenPos deepest(std::span<const PathName> anchors) const;
+
+  [[nodiscard]] bool contains(const PathName& anchor, TokenPos end) const;
+  // How many ends there are.
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct NameHash {
+    std::size_t operator()(const PathName& name) const;
+  };
+  mutable std::mutex mutex_;
+  // Sorted, because prompts that part early all stand at the first anchor.
+  std::unordered_map<PathName, std::multiset<TokenPos>, NameHash> ends_ GUARDED_BY(mutex_);
+  std::size_t size_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace holdfast
