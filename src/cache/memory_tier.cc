@@ -168,6 +168,62 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   return {true, committed.new_bytes, {committed.node, length_of(request.tokens)}};
 }
 
+RoomHold::RoomHold(MemoryTier& tier, ByteCount bytes) : tier_(&tier), bytes_(bytes) {
+  tier.promised_ += bytes;
+}
+
+void RoomHold::release() {
+  if (tier_ != nullptr) tier_->promised_ -= bytes_;
+  tier_ = nullptr;
+}
+
+std::optional<RoomHold> MemoryTier::hold_room(ByteCount bytes, NodeId node, Tick now) {
+  if (bytes > options_.budget) return std::nullopt;
+  if (bytes > room()) {
+    Pin needed = tree_.pin(node);
+    const ByteCount missing = bytes - room();
+    if (tree_.bytes().evictable() < missing) return std::nullopt;
+    RoomRequest request;
+    request.needed = missing;
+    request.now = now;
+    for (const Victim& victim : evict_bytes(tree_, request, options_.eviction)) count(victim);
+    needed.release();
+    forget_beyond_limits();
+  }
+  if (bytes > room()) return std::nullopt;
+  return RoomHold(*this, bytes);
+}
+
+bool MemoryTier::admit(const AdmitRequest& request) {
+  ByteCount bytes = 0;
+  if (request.snapshot != nullptr) {
+    bytes += request.snapshot->size();
+    for (const ExtentBlockPtr& rows : request.snapshot->window()) bytes += rows->size();
+  }
+  const ExtentBlock* last = nullptr;
+  for (const BlockUse& use : request.rows) {
+    if (use.block.get() != std::exchange(last, use.block.get())) bytes += use.block->size();
+  }
+  if (bytes > room()) return false;
+  const std::vector<PlacedHints> marks = {
+      {length_of(request.tokens), request.marks.without(kDerivedHints)}};
+  const std::size_t count = request.snapshot != nullptr ? 1 : 0;
+  const Match known = tree_.match(request.space, request.tokens);
+  const bool there = !known.stops.empty() &&
+                     known.stops.back().position == length_of(request.tokens) &&
+                     known.stops.back().has_snapshot;
+  tree_.commit({.space = request.space,
+                .tokens = request.tokens,
+                .snapshots = {&request.snapshot, count},
+                .marks = marks,
+                .now = request.now,
+                .uses = request.rows});
+  if (!there) snapshots_held_ += count;
+  forget_beyond_limits();
+  peak_ = std::max(peak_, tree_.bytes().resident);
+  return true;
+}
+
 StoreOutcome MemoryTier::decline() {
   ++declined_;
   forget_beyond_limits();
@@ -410,7 +466,8 @@ std::vector<std::string> MemoryTier::check() const {
   const auto expect = [&](bool holds, const char* what) {
     if (!holds) violations.emplace_back(what);
   };
-  expect(tree_.bytes().resident <= options_.budget, "M1: more is held than the budget allows");
+  expect(tree_.bytes().resident + promised_ <= options_.budget,
+         "M1: more is held than the budget allows");
   expect(peak_ <= options_.budget, "M1: more was held than the budget allows");
   expect(tree_.pin_count() == 0, "M2: something is still pinned");
   expect(tree_.ghost_tokens() <= options_.ghost_tokens_max, "M3: too much is remembered");

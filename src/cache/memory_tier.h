@@ -15,7 +15,7 @@
 // receipts can tell what a budget would have saved.
 //
 // Invariants, verified by check():
-//   M1  resident bytes never exceed the budget, nor does `peak`
+//   M1  resident bytes, and those that are on their way, never exceed the budget, nor does `peak`
 //   M2  the tree's own invariants hold, and nothing is pinned between calls
 //   M3  no more than `ghost_tokens_max` tokens are only remembered, and none where
 //       there are more than `nodes_max` nodes
@@ -27,6 +27,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -74,13 +75,49 @@ struct CompanionHolding {
   SnapshotPtr snapshot;
 };
 
+class MemoryTier;
+
+// Room for bytes that are on their way. Counts as taken while it lives, which must not be
+// longer than the tier does.
+class RoomHold {
+ public:
+  RoomHold() = default;
+  RoomHold(MemoryTier& tier, ByteCount bytes);
+  RoomHold(RoomHold&& other) noexcept
+      : tier_(std::exchange(other.tier_, nullptr)), bytes_(other.bytes_) {}
+  RoomHold& operator=(RoomHold&& other) noexcept {
+    release();
+    tier_ = std::exchange(other.tier_, nullptr);
+    bytes_ = other.bytes_;
+    return *this;
+  }
+  ~RoomHold() { release(); }
+  void release();
+
+ private:
+  MemoryTier* tier_ = nullptr;
+  ByteCount bytes_ = 0;
+};
+
+// A part of a state that was elsewhere and comes into memory.
+struct AdmitRequest {
+  SpaceKey space;
+  TokenSpan tokens;
+  std::span<const BlockUse> rows;
+  SnapshotPtr snapshot;  // after all of the tokens; null: none
+  Hints marks;           // of the place after all of the tokens
+  Tick now = 0;
+};
+
 class MemoryTier {
  public:
   MemoryTier(Engine& engine, MemoryOptions options, Companion* companion = nullptr);
 
   [[nodiscard]] bool enabled() const { return options_.budget > 0; }
   [[nodiscard]] ByteCount budget() const { return options_.budget; }
-  [[nodiscard]] ByteCount room() const { return options_.budget - tree_.bytes().resident; }
+  [[nodiscard]] ByteCount room() const {
+    return options_.budget - tree_.bytes().resident - promised_;
+  }
   [[nodiscard]] const TokenTree& tree() const { return tree_; }
   [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
   // Whether the state of so many tokens could be held at all.
@@ -102,6 +139,11 @@ class MemoryTier {
   // REQUIRES: the slot holds at least `tokens`; where a snapshot is needed, exactly
   // them.
   StoreOutcome store(const StoreRequest& request);
+  // Makes room for bytes that are on their way, at the cost of what is worth least; the path
+  // to `node` is not touched. Nothing: there cannot be so much.
+  [[nodiscard]] std::optional<RoomHold> hold_room(ByteCount bytes, NodeId node, Tick now);
+  // Takes over what was elsewhere. False: there is no room.
+  bool admit(const AdmitRequest& request);
   // The tokens alone, for junctions and receipts.
   Filed remember(SpaceKey space, TokenSpan tokens, Tick now);
 
@@ -133,6 +175,7 @@ class MemoryTier {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
+  friend class RoomHold;
   struct Wanted;  // what of a request is missing here
   struct Copied {
     std::vector<ExtentBlockPtr> rows;
@@ -164,6 +207,7 @@ class MemoryTier {
   const CompanionShape companion_shape_;
   TokenTree tree_;
   ByteCount snapshot_bytes_seen_ = 0;
+  ByteCount promised_ = 0;  // by holds
   ByteCount peak_ = 0;
   std::uint64_t snapshots_held_ = 0;
   std::uint64_t declined_ = 0;

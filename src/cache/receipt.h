@@ -91,6 +91,9 @@ struct Receipt {
   double queued_ms = 0.0;
   std::string waited_for;  // a generation that was computing the same prefix
   double restore_ms = 0.0;
+  TokenPos fetched = 0;         // up to here, brought up from the tier below for it
+  ByteCount fetched_bytes = 0;  // by that
+  double fetch_ms = 0.0;        // waited for that
   double prompt_ms = 0.0;
   double saved_ms = 0.0;  // what reading the restored tokens would have taken, as measured
   bool complete = false;  // the request has ended

@@ -64,11 +64,12 @@ ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
 }  // namespace
 
 StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-                       Companion* companion)
+                       Companion* companion, LowerTier* lower)
     : engine_(engine),
       options_(std::move(options)),
       clock_(clock),
       companion_(companion),
+      lower_(lower),
       started_(clock.now()),
       memory_(engine, options_.memory, companion),
       live_(static_cast<std::size_t>(engine.slot_count())) {
@@ -234,6 +235,7 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   totals_.restored_tokens += restored;
   const bool was_live = receipt.source == StartSource::kLive;
   (was_live ? totals_.restored_live_tokens : totals_.restored_memory_tokens) += restored;
+  if (!was_live && receipt.fetched > 0) totals_.restored_lower_tokens += restored;
   totals_.saved_seconds += receipt.saved_ms / 1000.0;
 }
 
@@ -281,8 +283,17 @@ StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& 
 StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt&,
                                      Receipt& receipt) {
   Live& held = live(slot);
+  const StoreOutcome outcome = store_live(held, slot, true);
+  receipt.bytes_out += outcome.bytes;
+  if (outcome.stored) {
+    keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(outcome.filed.length)));
+  }
+  return Obstacle::kNone;
+}
+
+StoreOutcome StateCache::store_live(Live& held, SlotId slot, bool essential) {
   const TokenPos length = storable_length(held);
-  if (length == 0) return Obstacle::kNone;
+  if (length == 0) return {};
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
@@ -291,12 +302,12 @@ StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt
   if (held.tool_call) request.marks = request.marks | Hint::kToolCall;
   request.odds = held.tool_call ? memory_.policy().tip_after_tool_call : memory_.policy().tip;
   request.saves = length - held.kept;
+  request.essential = essential;
   request.now = now();
   const auto before = clock_.now();
   const StoreOutcome outcome = memory_.store(request);
   totals_.store_seconds += ms_between(before, clock_.now()) / 1000.0;
-  receipt.bytes_out += outcome.bytes;
-  return Obstacle::kNone;
+  return outcome;
 }
 
 StateCache::Obstacle StateCache::act(const CutLive& action, SlotId slot, const Prompt&, Receipt&) {
@@ -351,6 +362,7 @@ void StateCache::shorten(Live& held, TokenPos length) {
   held.keys.resize(std::min(held.keys.size(), held.tokens.size()));
   held.exact = std::min(held.exact, length);
   held.kept = std::min(held.kept, length);
+  held.offered = std::min(held.offered, length);
   held.filed.length = std::min(held.filed.length, length);
 }
 
@@ -372,6 +384,7 @@ void StateCache::take_over(Live& held, const Prompt& prompt, const Outlook& outl
   held.space = prompt.space;
   held.run = ++runs_;
   held.tool_call = false;
+  held.offered = 0;
   held.prompt = prompt.tokens;
   held.prompt_keys = prompt.keys;
   held.grid = prompt.cuts;
@@ -513,6 +526,7 @@ void StateCache::end(SlotId slot) {
     seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
     forget_beyond_limits(*seen_, options_.memory);
   }
+  keep_below(held.space, keys_of(held));
   shorten(held, engine_.length(slot));
   held.prompt = {};
   held.prompt_keys = {};
@@ -538,6 +552,7 @@ CacheStatus StateCache::status() const {
   CacheStatus status = totals_;
   memory_.report(status);
   if (seen_) status.ghost_tokens += seen_->ghost_tokens();
+  if (lower_ != nullptr) status.lower = lower_->status();
   return status;
 }
 
@@ -549,6 +564,7 @@ ByteCount StateCache::clear() {
     engine_.clear(SlotId{static_cast<int>(i)});
     shorten(live_[i], 0);
   }
+  if (lower_ != nullptr) lower_->clear();
   return memory_.clear(now());
 }
 

@@ -8,6 +8,13 @@
 //   decoded        likewise, by sampled tokens
 //   end            the request is over; its tokens stay known
 //
+// Below memory there may be another tier (cache/lower_tier.h), which keeps what memory holds
+// across restarts and beyond its budget. What a prompt could use of it is brought into
+// memory first; then it is planned as usual.
+//
+//   ask_below / go_on   bring up what pays
+//   keep_below          write a path behind
+//
 // A live state is copied into memory at its checkpoints, each row once, and the
 // rest of it (the answer) when another prompt takes its slot. So nothing that was
 // computed is lost but by the budget (H3), and a conversation that stays on its
@@ -36,6 +43,7 @@
 #include <vector>
 
 #include "cache/cache_status.h"
+#include "cache/lower_tier.h"
 #include "cache/memory_tier.h"
 #include "cache/receipt.h"
 #include "engine/companion.h"
@@ -67,6 +75,7 @@ struct Prompt {
   // Where the header that opens the answer ends and what history will not repeat
   // begins; none: not known.
   std::optional<TokenPos> header_end;
+  std::span<const PathName> names;  // of its keys, where there is a tier below
 };
 
 // How a prompt could begin now. Valid until the cache changes.
@@ -82,10 +91,26 @@ struct Awaited {
   TokenPos position = 0;
 };
 
+// What is being brought up for a prompt that waits.
+struct LowerFetch {
+  enum class Stage { kLooking, kBringing, kOver };
+  Stage stage = Stage::kOver;
+  std::shared_ptr<Pending<StoreMatch>> look;
+  std::shared_ptr<Pending<Brought>> bring;
+  LowerChoice choice;
+  RoomHold room;
+  int tries = 0;
+  Clock::TimePoint began{};
+  double patience_ms = 0.0;  // so long, and no longer
+
+  [[nodiscard]] bool over() const { return stage == Stage::kOver; }
+};
+
 class StateCache {
  public:
+  // `lower` may be null. It is asked on the engine's thread only.
   StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-             Companion* companion = nullptr);
+             Companion* companion = nullptr, LowerTier* lower = nullptr);
 
   // -- before ------------------------------------------------------------------
   // What a prompt's states are filed under; empty: its tokens themselves.
@@ -98,6 +123,20 @@ class StateCache {
   [[nodiscard]] std::optional<Awaited> worth_waiting_for(const Prompt& prompt,
                                                          const Outlook& outlook);
   [[nodiscard]] bool still_coming(const Awaited& awaited) const;
+
+  // -- the tier below (state_cache_lower.cc) -------------------------------------
+  // What a prompt's states are found by below; empty where there is no such tier.
+  [[nodiscard]] std::vector<PathName> names_for(SpaceKey space, TokenSpan keys) const;
+  // Asks for more of the prompt than the outlook keeps, where there may be more.
+  [[nodiscard]] LowerFetch ask_below(const Prompt& prompt, const Outlook& outlook);
+  // Whether an answer is there, or will not be waited for.
+  [[nodiscard]] bool ready(const LowerFetch& fetch) const;
+  // Does the next step of a fetch that is ready. True: memory holds more of the prompt now.
+  // REQUIRES: the outlook is the prompt's, of now.
+  bool go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  // Puts what idle slots hold into memory, as far as there is room, and below. Returns
+  // whether there was anything.
+  bool keep_idle();
 
   // -- during ------------------------------------------------------------------
   // Carries the outlook's plan out and fills in the receipt. Where a state cannot
@@ -146,6 +185,7 @@ class StateCache {
     Filed filed;             // as many of the keys are in memory's tree, and where
     std::uint64_t run = 0;   // counts the requests that began here, over all slots
     bool tool_call = false;  // its answer called a tool
+    TokenPos offered = 0;    // so much of it was put into memory while idle, or declined
     // While a request is at work:
     TokenSpan prompt;
     TokenSpan prompt_keys;
@@ -194,6 +234,13 @@ class StateCache {
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
   [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
+  StoreOutcome store_live(Live& live, SlotId slot, bool essential);
+
+  // state_cache_lower.cc
+  void keep_below(SpaceKey space, TokenSpan keys);
+  [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const Match& match) const;
+  bool look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
+  bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
 
   // state_cache_receipt.cc
   [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : memory_.tree(); }
@@ -204,6 +251,7 @@ class StateCache {
   const CacheOptions options_;
   const Clock& clock_;
   Companion* const companion_;
+  LowerTier* const lower_;
   const Clock::TimePoint started_;
   MemoryTier memory_;
   std::optional<TokenTree> seen_;  // tokens, where states are filed under other keys

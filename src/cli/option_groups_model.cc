@@ -24,6 +24,18 @@ OptionKind cache_ram() {
   return kind;
 }
 
+OptionKind cache_dir() {
+  OptionKind kind = text(&ServeOptions::cache_dir);
+  kind.show = [](const ServeOptions&) { return "holdfast/states in the user's cache folder"; };
+  return kind;
+}
+
+OptionKind cache_disk() {
+  OptionKind kind = whole(&ServeOptions::cache_disk_mib, kCacheDiskAuto, std::int64_t{1} << 30);
+  kind.show = [](const ServeOptions&) { return "a tenth of the free space"; };
+  return kind;
+}
+
 OptionKind gpu_layers(int ServeOptions::*field) {
   return {"a number of layers, auto or all",
           [field](ServeOptions& options, std::string_view text) {
@@ -147,6 +159,11 @@ OptionGroup reuse_group() {
       {"-cram, --cache-ram", "MIB", "LLAMA_ARG_CACHE_RAM", cache_ram(),
        "Memory for states besides the slots, in MiB. What is worth least goes first when it is "
        "full. 0: none, only slots are continued; -1: no limit."},
+      {"--cache-dir", "DIR", "HOLDFAST_CACHE_DIR", cache_dir(),
+       "Folder for states that survive a restart; off: none. One server at a time writes to it, "
+       "others read. `holdfast cache` shows what is there."},
+      {"--cache-disk", "MIB", "", cache_disk(),
+       "Most that the folder may hold, in MiB. What is worth least goes first."},
       {"--grid-step", "N", "", grid_step(),
        "A long prompt is cut every N tokens, a multiple of 64. A state can be kept at each cut."},
       {"--checkpoint-every", "N", "", tokens(&O::checkpoint_every, 0),

@@ -37,6 +37,9 @@ inline constexpr int kGpuLayersAll = -2;
 inline constexpr std::int64_t kCacheRamAuto = -2;  // a quarter of what is free
 inline constexpr std::int64_t kCacheRamUnlimited = -1;
 
+// --cache-disk in MiB.
+inline constexpr std::int64_t kCacheDiskAuto = -1;  // a tenth of what is free
+
 enum class OnOffAuto { kAuto, kOn, kOff };
 
 // Texts and numbers that only the engine understands are checked for their form
@@ -62,6 +65,8 @@ struct ServeOptions {
 
   // Reuse.
   std::int64_t cache_ram_mib = kCacheRamAuto;
+  std::string cache_dir;  // empty: the user's own; "off": none
+  std::int64_t cache_disk_mib = kCacheDiskAuto;
   TokenPos checkpoint_every = 0;  // 0: as memory allows
   bool checkpoints = true;
   bool token_history = true;

@@ -23,6 +23,11 @@ Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancel
 
 Error stopping_error() { return {ErrorCode::kUnavailable, "The server is shutting down.", ""}; }
 
+// An idle slot's state is put into memory and below once nothing has happened for so long.
+constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
+// While a request waits for the tier below, its limits are looked at so often.
+constexpr auto kFetchGlance = std::chrono::milliseconds(20);
+
 // Every fourth chunk goes to the prompt that has waited longest; the others to
 // the one that is nearest to its first token.
 constexpr std::uint64_t kOldestEvery = 4;
@@ -63,10 +68,11 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
       clock_(clock),
       observer_(parts.observer),
       history_(parts.history),
+      lower_(parts.lower),
       grid_(grid_rule(engine, text, options.grid_step)),
       speculator_(engine, parts.companion, text.card().vocabulary,
                   options.deterministic ? options.deterministic_draft : 0, clock),
-      cache_(engine, cache_options(options), clock, parts.companion),
+      cache_(engine, cache_options(options), clock, parts.companion, parts.lower),
       ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
     Slot slot;
@@ -77,10 +83,22 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
     cache_.memory().on_evicted = [this](const Victim& victim) { observer_->on_evicted(victim); };
   }
   if (parts.companion != nullptr) totals_.companion = parts.companion->name();
+  if (lower_ != nullptr) {
+    lower_->on_news = [this] {
+      {
+        const std::lock_guard lock(mutex_);
+        lower_news_ = true;
+      }
+      news_.notify_one();
+    };
+  }
   publish_status();
 }
 
-Scheduler::~Scheduler() { stop(StopMode::kCut); }
+Scheduler::~Scheduler() {
+  stop(StopMode::kCut);
+  if (lower_ != nullptr) lower_->stop();  // it calls back
+}
 
 // --- called from other threads ---------------------------------------------
 
@@ -102,6 +120,7 @@ Result<void> Scheduler::submit(GenerateRequest request) {
   auto job = std::make_unique<Job>(std::move(request), clock_.now());
   job->cuts = grid_.cuts(job->request.prompt);
   job->keys = StateCache::keys_for(job->request.prompt, job->cuts, options_.deterministic);
+  if (job->request.reuse) job->names = cache_.names_for(job->request.space, job->prompt().keys);
   {
     const std::lock_guard lock(mutex_);
     if (stop_) return stopping_error();
@@ -181,21 +200,38 @@ void Scheduler::stop(StopMode mode) {
 void Scheduler::run() {
   for (;;) {
     if (turn()) continue;
+    const bool fetches =
+        std::ranges::any_of(queue_, [&](const auto& job) { return fetching(*job); });
     std::unique_lock lock(mutex_);
-    if (stop_ && arrivals_.empty() && clears_.empty()) return;
-    // While a request waits a slot is busy, so the loop turns and sees its deadline.
+    if (stop_ && arrivals_.empty() && clears_.empty() && !fetches) break;
     const auto has_news = [&] {
       return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !tool_calls_.empty() ||
-             stop_;
+             lower_news_ || (stop_ && !fetches);
     };
-    news_.wait(lock, has_news);
+    // While a request waits for another a slot is busy, so the loop turns and sees its deadline.
+    if (fetches) {
+      news_.wait_for(lock, kFetchGlance, has_news);
+    } else if (lower_ == nullptr) {
+      news_.wait(lock, has_news);
+    } else if (!news_.wait_for(lock, kIdleBeforeKeeping, has_news)) {
+      lock.unlock();
+      keep_idle_states();
+      lock.lock();
+      news_.wait(lock, has_news);
+    }
   }
+  keep_idle_states();
+}
+
+void Scheduler::keep_idle_states() {
+  if (cache_.keep_idle()) publish_status();
 }
 
 bool Scheduler::turn() {
   take_arrivals();
   end_cancelled_and_late();
   admit_waiting();
+  if (lower_ != nullptr) lower_->set_busy(!std::ranges::all_of(slots_, &Slot::idle));
   const bool prefilled = prefill_one_chunk();
   const bool decoded = decode_all();
   publish_status();
@@ -210,6 +246,7 @@ void Scheduler::take_arrivals() {
     const std::lock_guard lock(mutex_);
     tool_calls.swap(tool_calls_);
     clears.swap(clears_);
+    lower_news_ = false;
     for (auto& job : arrivals_) queue_.push_back(std::move(job));
     arrivals_.clear();
     cancelled_.insert(cancels_.begin(), cancels_.end());
@@ -284,6 +321,7 @@ void Scheduler::admit_waiting() {
       job.receipt.waited_for = other.job->request.id;
       continue;
     }
+    if (waits_for_lower(job, outlook)) continue;
     auto admitted = std::move(*next);
     queue_.erase(next);
     {
@@ -311,11 +349,28 @@ std::deque<std::unique_ptr<Job>>::iterator Scheduler::next_in_queue() {
   return best;
 }
 
+// A slot stays free for each request that waits for the tier below: they were here first.
 bool Scheduler::may_start(const Job& job) const {
   if (job.awaited && cache_.still_coming(*job.awaited)) return false;
-  return std::ranges::any_of(slots_, [&](const Slot& slot) {
-    return slot.idle() && (!job.request.slot || *job.request.slot == slot.id);
-  });
+  if (fetching(job)) return false;
+  const auto idle = std::ranges::count_if(slots_, &Slot::idle);
+  const auto first = std::ranges::count_if(
+      queue_, [&](const auto& other) { return other.get() != &job && fetching(*other); });
+  return idle > first && !idle_slots_for(job).empty();
+}
+
+bool Scheduler::fetching(const Job& job) const {
+  return job.fetch && !job.fetch->over() && !cache_.ready(*job.fetch);
+}
+
+// Asks once for each request. True: there will be an answer, or there is one and the outlook
+// is no longer true.
+bool Scheduler::waits_for_lower(Job& job, const Outlook& outlook) {
+  if (!job.fetch) job.fetch = cache_.ask_below(job.prompt(), outlook);
+  if (job.fetch->over()) return false;
+  if (!cache_.ready(*job.fetch)) return true;
+  const bool more = cache_.go_on(*job.fetch, job.prompt(), outlook, job.receipt);
+  return more || !job.fetch->over();
 }
 
 std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {

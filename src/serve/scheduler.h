@@ -2,7 +2,8 @@
 //
 //   submit --> queue --> begin on a slot --> prefill chunk by chunk
 //                 ^       (StateCache)  `--> decode, batched with other slots
-//                 `-- waits while another request computes the prefix it needs
+//                 |-- waits while another request computes the prefix it needs
+//                 `-- or while the tier below memory brings up what it can use
 //
 // Each turn of the loop runs at most one prefill chunk and one decode step, so
 // a long prompt never delays another request's next token by more than a chunk.
@@ -68,6 +69,7 @@ struct SchedulerParts {
   SchedulerObserver* observer = nullptr;
   TokenHistory* history = nullptr;  // learns the tokens of each answer
   Companion* companion = nullptr;
+  LowerTier* lower = nullptr;  // asked on the scheduler's thread, from start() on
 };
 
 struct SlotStatus {
@@ -143,6 +145,10 @@ class Scheduler {
   void stop(StopMode mode);
   void request_stop(StopMode mode);
 
+  // Puts what idle slots hold into memory and into the tier below. Done by the loop when
+  // nothing has happened for a while, and when it ends. As turn(), for tests too.
+  void keep_idle_states();
+
   // One turn of the loop; false when there was nothing to do. For tests and for
   // the loop itself; not to be called while the thread runs.
   bool turn();
@@ -157,6 +163,8 @@ class Scheduler {
   void admit_waiting();
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   [[nodiscard]] bool may_start(const Job& job) const;
+  [[nodiscard]] bool waits_for_lower(Job& job, const Outlook& outlook);
+  [[nodiscard]] bool fetching(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
   void start_job(std::unique_ptr<Job> job, const Outlook& outlook);
   [[nodiscard]] bool prefilling(const Slot& slot) const;
@@ -201,6 +209,7 @@ class Scheduler {
   const Clock& clock_;
   SchedulerObserver* const observer_;
   TokenHistory* const history_;
+  LowerTier* const lower_;
   const Grid grid_;
   Speculator speculator_;
   ReceiptLog receipts_;
@@ -224,6 +233,7 @@ class Scheduler {
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;  // arrivals and queue together (S3)
   std::optional<StopMode> stop_ GUARDED_BY(mutex_);
   std::vector<std::string> tool_calls_ GUARDED_BY(mutex_);
+  bool lower_news_ GUARDED_BY(mutex_) = false;
   std::vector<std::promise<ByteCount>> clears_ GUARDED_BY(mutex_);
   SchedulerStatus published_ GUARDED_BY(mutex_);
   CacheStatus published_cache_ GUARDED_BY(mutex_);

@@ -20,8 +20,8 @@ struct Job {
   [[nodiscard]] TokenPos prompt_length() const { return length_of(request.prompt); }
   [[nodiscard]] Prompt prompt() const {
     const TokenSpan filed_under = keys.empty() ? TokenSpan(request.prompt) : TokenSpan(keys);
-    return {request.space, request.prompt, filed_under,       cuts,
-            request.spans, request.reuse,  request.header_end};
+    return {request.space, request.prompt, filed_under,        cuts,
+            request.spans, request.reuse,  request.header_end, names};
   }
 
   GenerateRequest request;
@@ -30,9 +30,10 @@ struct Job {
   Clock::TimePoint started{};      // left the queue
   Clock::TimePoint first_token{};  // the prompt is read
   Timings timings;
-  std::vector<TokenPos> cuts;  // the prompt's grid
-  Tokens keys;                 // StateCache::keys_for
-  double read_ms = 0.0;        // spent in the engine on this prompt
+  std::vector<TokenPos> cuts;   // the prompt's grid
+  Tokens keys;                  // StateCache::keys_for
+  std::vector<PathName> names;  // StateCache::names_for
+  double read_ms = 0.0;         // spent in the engine on this prompt
   // Sampled, not yet computed: the latest token, and before it those whose state had
   // to be taken back together with a draft.
   Tokens pending;
@@ -48,6 +49,7 @@ struct Job {
   double last_yield = 1.0;                  // and how many tokens it gave
   std::optional<DraftLength> draft_length;  // once there was something to draft
   std::optional<Awaited> awaited;           // waits in the queue for another's prefix
+  std::optional<LowerFetch> fetch;          // asked the tier below, and may wait for it
   Receipt receipt;
 };
 

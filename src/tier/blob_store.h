@@ -88,6 +88,9 @@ class BlobStore {
   [[nodiscard]] virtual Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms) = 0;
   [[nodiscard]] virtual Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms) = 0;
 
+  // Whether a blob of this key, with all of these parts, is there. No I/O.
+  [[nodiscard]] virtual bool holds(const BlobFacts& facts) const = 0;
+
   // Everything along these tokens. A failure is a match of nothing, and counted.
   [[nodiscard]] virtual StoreMatch lookup(SpaceKey space, TokenSpan tokens) = 0;
 

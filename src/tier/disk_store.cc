@@ -108,6 +108,11 @@ bool DiskStore::is_improvement(const Held& held, const BlobFacts& facts) const {
   return facts.richer_than(old) && !old.richer_than(facts);
 }
 
+bool DiskStore::holds(const BlobFacts& facts) const {
+  const auto found = held_.find(facts.key);
+  return found != held_.end() && !is_improvement(found->second, facts);
+}
+
 // The answer, if no byte need be written for it. Otherwise there is room.
 std::optional<PutAnswer> DiskStore::answer_unread(const BlobFacts& facts) {
   const auto found = held_.find(facts.key);

@@ -102,6 +102,7 @@ class DiskStore final : public BlobStore {
   // -- as BlobStore promises; what fails a check is in quarantine then --
   [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms) override;
   [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms) override;
+  [[nodiscard]] bool holds(const BlobFacts& facts) const override;
   [[nodiscard]] StoreMatch lookup(SpaceKey space, TokenSpan tokens) override;
   [[nodiscard]] Result<RowsBlob> load(const StoreMatch& match, const RowsHit& hit) override;
   [[nodiscard]] Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) override;

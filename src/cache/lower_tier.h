@@ -1,0 +1,189 @@
+// LowerTier: a BlobStore below memory, on a thread of its own.
+//
+//   the engine's thread             its own thread
+//   look   --------------------->   lookup               first
+//   bring  --------------------->   load, verified       first
+//   keep (parts of a path)  ---->   put, blob by blob    when nobody waits
+//   <--- Pending, and on_news() ---
+//
+// The engine's thread is never held up: it asks, goes on, and finds the answer later. What a
+// store cannot do is an empty reply.
+//
+// Writing behind. Paths that wait to be kept refer to memory's states weakly: memory may drop
+// what has not been written yet, and then it is not written. So this tier holds nothing
+// alive but the blob that it is writing (W1). While requests are at work it writes slowly, and
+// after a failure not for a while.
+//
+// Invariants, verified by check():
+//   W1  at most one blob's states are held alive, and only inside work()
+//   W2  at most `paths_max` paths wait, and no later one begins with an earlier one
+//
+// Asked by the engine's thread; status(), flush() and stop() by any.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "cache/lower_choice.h"
+#include "cache/lower_status.h"
+#include "env/clock.h"
+#include "state/extent_block.h"
+#include "state/snapshot.h"
+#include "tier/blob_store.h"
+#include "tier/known_ends.h"
+
+namespace holdfast {
+
+// An answer on its way from one thread to another.
+template <typename T>
+class Pending {
+ public:
+  [[nodiscard]] bool ready() const { return ready_.load(std::memory_order_acquire); }
+  // REQUIRES: ready().
+  [[nodiscard]] T& value() { return value_; }
+  // Nobody waits any more.
+  void give_up() { unwanted_.store(true, std::memory_order_relaxed); }
+
+  // The other side's.
+  [[nodiscard]] bool unwanted() const { return unwanted_.load(std::memory_order_relaxed); }
+  void set(T value) {
+    value_ = std::move(value);
+    ready_.store(true, std::memory_order_release);
+  }
+
+ private:
+  T value_{};
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> unwanted_{false};
+};
+
+// What came up: rows without overlaps, ascending, and the state of a place.
+struct Brought {
+  std::vector<BlockUse> rows;
+  SnapshotPtr snapshot;
+  Hints marks;
+  ByteCount bytes = 0;
+  bool all = false;  // all that was asked for; else something failed on the way
+};
+
+// What memory holds of one path, to be kept.
+struct KeptRows {
+  std::weak_ptr<const ExtentBlock> block;
+  TokenRange range;
+};
+struct KeptPlace {
+  TokenPos position = 0;
+  std::weak_ptr<const Snapshot> snapshot;
+  Hints marks;
+  std::uint64_t saves = 0;  // tokens that would be read again without it
+};
+struct KeptPath {
+  SpaceKey space;
+  Tokens keys;                    // what its states are filed under, from the first on
+  std::vector<KeptRows> rows;     // ascending
+  std::vector<KeptPlace> places;  // the most valuable first
+  ByteCount bytes = 0;            // of all that, written or not
+};
+
+struct LowerOptions {
+  TokenPos blob_tokens = 256;  // rows in one blob
+  std::size_t paths_max = 256;
+  // Written while requests are at work; 0: as fast as it goes.
+  ByteCount busy_bytes_per_s = ByteCount{32} << 20;
+  double pause_after_failure_ms = 10'000;
+};
+
+class LowerTier {
+ public:
+  // `known` may be null: then every prompt is looked up.
+  // REQUIRES: store and clock outlive it.
+  LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, const Clock& clock,
+            LowerOptions options = {});
+  ~LowerTier();  // stops; what waits is not written
+  LowerTier(const LowerTier&) = delete;
+  LowerTier& operator=(const LowerTier&) = delete;
+
+  // Called on its thread after each reply. To be set before start().
+  std::function<void()> on_news;
+  // Told of the first failure and of the first success after it, for the log.
+  std::function<void(const std::string&)> on_trouble;
+
+  void start();
+  void stop();
+  // One thing, if there is one to do. What the thread does all the time; without start() it
+  // is called by hand.
+  bool work();
+
+  // -- the engine's thread ------------------------------------------------------
+  // A lookup would find nothing deeper than this.
+  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const;
+  [[nodiscard]] double bytes_per_ms() const { return bytes_per_ms_; }
+  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys);
+  // REQUIRES: the choice is one of this match.
+  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match, LowerChoice choice);
+  void keep(KeptPath path);
+  // Drops everything that is there, and that waits.
+  void clear();
+  void set_busy(bool busy) { busy_ = busy; }
+
+  // -- any thread ---------------------------------------------------------------
+  [[nodiscard]] LowerStatus status() const;
+  // Returns when all that waited has been written (true), or when `go_on`, which is asked
+  // now and then with the bytes left, says no.
+  bool flush(const std::function<bool(ByteCount)>& go_on);
+  [[nodiscard]] std::vector<std::string> check() const;
+
+ private:
+  // The path that is being written.
+  struct Keeping;
+
+  void run();
+  void ask(std::function<void()> task);
+  [[nodiscard]] Brought load(const StoreMatch& match, const LowerChoice& choice,
+                             const Pending<Brought>& reply);
+  [[nodiscard]] bool keep_something();
+  bool take_next_path();
+  void keep_rows(TokenRange range);
+  void keep_place(const KeptPlace& place);
+  template <typename AnyBlob>
+  void put(const AnyBlob& blob);
+  void note_trouble(const std::string& what);
+  void finish_path();
+  void publish();
+  [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock);
+
+  BlobStore& store_;
+  const std::shared_ptr<const KnownEnds> known_;
+  const Clock& clock_;
+  const LowerOptions options_;
+  std::atomic<double> bytes_per_ms_;
+  std::atomic<bool> busy_{false};
+
+  // The thread's own.
+  std::unique_ptr<Keeping> keeping_;
+  bool in_trouble_ = false;
+  Clock::TimePoint write_again_{};  // not before
+
+  mutable std::mutex mutex_;
+  std::condition_variable news_;
+  std::condition_variable idle_;
+  std::deque<std::function<void()>> urgent_ GUARDED_BY(mutex_);
+  std::deque<KeptPath> paths_ GUARDED_BY(mutex_);
+  bool stop_ GUARDED_BY(mutex_) = false;
+  bool hurry_ GUARDED_BY(mutex_) = false;
+  bool working_ GUARDED_BY(mutex_) = false;  // a path is being written
+  LowerStatus published_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,183 @@
+// What comes up from the tier below, and what goes down to it.
+#include <algorithm>
+
+#include "cache/state_cache.h"
+#include "plan/placement.h"
+
+namespace holdfast {
+
+namespace {
+
+// A few tokens are sooner read than brought up.
+constexpr TokenPos kWorthAsking = 32;
+// What was promised may turn out to be damaged; then there is a shallower place.
+constexpr int kTriesMax = 3;
+// A store that does not answer costs no more than this, or what reading would take.
+constexpr double kPatienceMs = 3000.0;
+
+}  // namespace
+
+// --- up ------------------------------------------------------------------------------
+
+std::vector<PathName> StateCache::names_for(SpaceKey space, TokenSpan keys) const {
+  if (lower_ == nullptr || !memory_.enabled()) return {};
+  PathNamer names(space);
+  names.append(keys);
+  return names.anchors();
+}
+
+LowerFetch StateCache::ask_below(const Prompt& prompt, const Outlook& outlook) {
+  LowerFetch fetch;
+  if (lower_ == nullptr || !memory_.enabled() || !prompt.reuse) return fetch;
+  const TokenPos limit = length_of(prompt.tokens) - 1;
+  const TokenPos known = std::min(lower_->deepest(prompt.names), limit);
+  if (known < outlook.plan.keep + kWorthAsking) return fetch;
+  fetch.stage = LowerFetch::Stage::kLooking;
+  fetch.look = lower_->look(prompt.space, prompt.keys);
+  fetch.began = clock_.now();
+  fetch.patience_ms = std::max(kPatienceMs, ms_per_token_ * (limit - outlook.plan.keep));
+  return fetch;
+}
+
+bool StateCache::ready(const LowerFetch& fetch) const {
+  using Stage = LowerFetch::Stage;
+  if (fetch.stage == Stage::kLooking && fetch.look->ready()) return true;
+  if (fetch.stage == Stage::kBringing && fetch.bring->ready()) return true;
+  return fetch.over() || ms_between(fetch.began, clock_.now()) > fetch.patience_ms;
+}
+
+bool StateCache::go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook,
+                       Receipt& receipt) {
+  using Stage = LowerFetch::Stage;
+  bool more = false;
+  if (fetch.stage == Stage::kLooking && fetch.look->ready()) {
+    if (look_over(fetch, prompt, outlook)) return false;
+  } else if (fetch.stage == Stage::kBringing && fetch.bring->ready()) {
+    more = take_in(fetch, prompt, receipt);
+    if (!fetch.bring->value().all && ++fetch.tries < kTriesMax) {
+      fetch.stage = Stage::kLooking;
+      fetch.look = lower_->look(prompt.space, prompt.keys);
+      return more;
+    }
+  }
+  if (fetch.look) fetch.look->give_up();
+  if (fetch.bring) fetch.bring->give_up();
+  receipt.fetch_ms = ms_between(fetch.began, clock_.now());
+  if (receipt.fetched > 0) {
+    ++totals_.fetches;
+    totals_.fetch_seconds += receipt.fetch_ms / 1000.0;
+  }
+  fetch = LowerFetch{};
+  return more;
+}
+
+// Chooses from what was found, and asks for it.
+bool StateCache::look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook) {
+  LowerInput input;
+  input.needs = memory_.tree().needs();
+  input.prompt_length = length_of(prompt.tokens);
+  input.cuts = prompt.cuts;
+  input.deterministic = options_.deterministic;
+  input.keep = outlook.plan.keep;
+  input.rows_held = outlook.match.covered;
+  input.ms_per_token = ms_per_token_;
+  input.bytes_per_ms = lower_->bytes_per_ms();
+  input.bytes_max = memory_.budget();
+  auto choice = choose_below(fetch.look->value(), input);
+  if (!choice || !memory_.could_hold(choice->position)) return false;
+  auto room = memory_.hold_room(choice->bytes, outlook.match.node, now());
+  if (!room) return false;
+  fetch.room = std::move(*room);
+  fetch.choice = *choice;
+  fetch.bring = lower_->bring(std::move(fetch.look->value()), std::move(*choice));
+  fetch.stage = LowerFetch::Stage::kBringing;
+  return true;
+}
+
+bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt) {
+  Brought& brought = fetch.bring->value();
+  fetch.room.release();
+  if (brought.rows.empty() && brought.snapshot == nullptr) return false;
+  // A place whose rows did not all come stands on nothing.
+  const bool whole = brought.all;
+  const TokenPos reached = brought.rows.empty() ? 0 : brought.rows.back().range.end;
+  const TokenPos length = whole ? fetch.choice.position : reached;
+  if (length == 0) return false;
+  AdmitRequest request;
+  request.space = prompt.space;
+  request.tokens = prompt.keys.first(static_cast<std::size_t>(length));
+  request.rows = brought.rows;
+  if (whole) request.snapshot = brought.snapshot;
+  if (whole) request.marks = brought.marks;
+  request.now = now();
+  if (!memory_.admit(request)) return false;
+  receipt.fetched = std::max(receipt.fetched, length);
+  receipt.fetched_bytes += brought.bytes;
+  return true;
+}
+
+// --- down ------------------------------------------------------------------------------
+
+// The deepest place first: that is where the conversation goes on. Places in between as
+// far apart as they are when memory is scarce, but for those that many paths share.
+std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match) const {
+  const TokenPos spacing = scarce_spacing(engine_.shape(), 1024);
+  std::vector<KeptPlace> kept;
+  TokenPos last = 0;
+  for (auto stop = match.stops.begin(); stop != match.stops.end(); ++stop) {
+    if (!stop->restorable || !stop->has_snapshot) continue;
+    const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction) ||
+                        stop->marks.has(Hint::kPromptEnd);
+    const bool deepest = std::none_of(std::next(stop), match.stops.end(), [](const Stop& later) {
+      return later.restorable && later.has_snapshot;
+    });
+    if (!shared && !deepest && stop->position - last < spacing) continue;
+    kept.push_back({stop->position, memory_.tree().snapshot(stop->node), stop->marks,
+                    static_cast<std::uint64_t>(stop->position - last)});
+    last = stop->position;
+  }
+  std::ranges::reverse(kept);
+  return kept;
+}
+
+void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
+  if (lower_ == nullptr || !memory_.enabled() || keys.empty()) return;
+  const Match match = memory_.match(space, keys);
+  const StateNeeds& needs = memory_.tree().needs();
+  KeptPath path;
+  path.space = space;
+  if (needs.snapshot) path.places = places_worth_keeping(match);
+  const TokenPos deepest = path.places.empty() ? 0 : path.places.front().position;
+  const TokenPos length = needs.snapshot ? deepest : match.covered;
+  if (length == 0) return;
+  path.keys.assign(keys.begin(), keys.begin() + length);
+  if (needs.blocks) {
+    for (const BlockUse& use : memory_.tree().rows(match.node, length)) {
+      path.rows.push_back({use.block, use.range});
+    }
+  }
+  path.bytes = static_cast<ByteCount>(length) * memory_.bytes_per_token() +
+               path.places.size() * memory_.snapshot_bytes(length);
+  lower_->keep(std::move(path));
+}
+
+bool StateCache::keep_idle() {
+  bool any = false;
+  if (lower_ == nullptr) return any;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    Live& held = live_[i];
+    const bool idle = held.prompt.empty();
+    const TokenPos length = storable_length(held);
+    if (!idle || unsaved_bytes(held) == 0 || held.offered == length) continue;
+    const StoreOutcome outcome = store_live(held, SlotId{static_cast<int>(i)}, false);
+    held.offered = length;
+    any = true;
+    if (!outcome.stored) continue;
+    held.kept = length;
+    held.filed = outcome.filed;
+    keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(length)));
+  }
+  return any;
+}
+
+}  // namespace holdfast

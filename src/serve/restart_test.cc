@@ -1,0 +1,354 @@
+// Servers that come and go over one cache folder, on the fake engine: whatever happened
+// to the folder, every answer is that of a server which has seen nothing.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "serve/scheduler_fixture.h"
+#include "tier/disk_store.h"
+#include "tier/simulated_files.h"
+
+namespace holdfast {
+namespace {
+
+const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
+constexpr ByteCount kAmple = 64 << 20;
+
+std::string asking(const std::string& text) { return "<s>user: " + text + "</s><s>"; }
+
+std::string long_text(int words, unsigned seed = 1) {
+  std::minstd_rand random(seed);
+  std::string text;
+  for (int i = 0; i < words; ++i) text += std::to_string(random() % 1000) + " ";
+  return text;
+}
+
+struct Settings {
+  FakeOptions fake;
+  ByteCount memory = kAmple;
+  ByteCount disk = kAmple;
+  bool deterministic = false;
+};
+
+// A server's life. Its thread below memory is turned by hand.
+class Process {
+ public:
+  Process(SimulatedFiles& files, const Settings& settings)
+      : known_(std::make_shared<KnownEnds>()), store_(open(files, settings)) {
+    lower_.emplace(*store_, known_, clock_, LowerOptions{.blob_tokens = 64});
+    SchedulerOptions options;
+    options.deterministic = settings.deterministic;
+    options.cache.memory.budget = settings.memory;
+    bench_.emplace(settings.fake, options, SchedulerParts{.lower = &*lower_});
+    cold_ = settings.fake;
+  }
+  // As a server that is told to stop.
+  void end() {
+    bench_->scheduler.keep_idle_states();
+    work();
+  }
+  void work() {
+    while (lower_->work()) {
+    }
+    EXPECT_EQ(lower_->check(), std::vector<std::string>{});
+  }
+
+  Receipt run(const std::string& prompt, TokenPos max_tokens = 20) {
+    const auto recorder = bench_->submit(prompt, max_tokens);
+    for (int i = 0; i < 10000 && !recorder->ended(); ++i) {
+      bench_->turn();
+      lower_->work();
+    }
+    EXPECT_TRUE(recorder->finished_.has_value());
+    if (!recorder->finished_) return {};
+    EXPECT_EQ(recorder->text_, cold_answer(cold_, prompt, max_tokens));
+    answer = recorder->text_;
+    const Receipt receipt = *recorder->finished_->receipt;
+    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
+    return receipt;
+  }
+
+  [[nodiscard]] Bench& bench() { return *bench_; }
+  [[nodiscard]] LowerTier& lower() { return *lower_; }
+  [[nodiscard]] DiskStore& store() { return *store_; }
+  std::string answer;
+
+ private:
+  std::unique_ptr<DiskStore> open(SimulatedFiles& files, const Settings& settings) {
+    DiskOptions options;
+    options.budget = settings.disk;
+    options.known_ends = known_;
+    auto opened = DiskStore::open(files, options, clock_.unix_ms());
+    EXPECT_TRUE(opened.ok()) << opened.error().message;
+    return std::move(*opened);
+  }
+
+  ManualClock clock_;
+  std::shared_ptr<KnownEnds> known_;
+  std::unique_ptr<DiskStore> store_;
+  std::optional<LowerTier> lower_;
+  std::optional<Bench> bench_;
+  FakeOptions cold_;
+};
+
+class Restart : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
+ protected:
+  static Settings settings() {
+    Settings settings;
+    settings.fake.kind = std::get<0>(GetParam());
+    settings.fake.slots = 1;
+    settings.fake.context_tokens = 4096;
+    settings.deterministic = std::get<1>(GetParam());
+    return settings;
+  }
+  [[nodiscard]] static bool attention() { return settings().fake.kind == FakeKind::kAttention; }
+
+  SimulatedFiles files_;
+};
+
+TEST_P(Restart, TheFirstRequestReusesWhatItWouldHaveReusedWithout) {
+  const std::string first = kSystem + asking(long_text(200));
+  std::string second;
+  TokenPos without = 0;
+  {
+    SimulatedFiles apart;
+    Process process(apart, settings());
+    process.run(first);
+    second = first + process.answer + "</s>" + asking("and now?");
+    process.run("<s>something else</s><s>");
+    without = process.run(second).restored;
+  }
+  {
+    Process process(files_, settings());
+    process.run(first);
+    process.end();
+  }
+  Process process(files_, settings());
+  const Receipt receipt = process.run(second);
+  EXPECT_EQ(receipt.source, StartSource::kMemory);
+  EXPECT_GT(receipt.fetched, 0);
+  EXPECT_GT(receipt.fetched_bytes, 0U);
+  EXPECT_GT(receipt.restored, 200);
+  // Rows alone say nothing of a place off the grid.
+  const TokenPos grid_step = attention() ? 16 : 0;
+  EXPECT_GE(receipt.restored, without - grid_step);
+  EXPECT_EQ(process.bench().scheduler.cache_status().fetches, 1U);
+}
+
+TEST_P(Restart, APromptThatPartsFindsTheNearestPlace) {
+  const std::string text = long_text(650);
+  {
+    Process process(files_, settings());
+    process.run(kSystem + asking(text));
+    process.end();
+  }
+  Process process(files_, settings());
+  const Receipt receipt = process.run(kSystem + asking(text.substr(0, text.size() / 2) + "!"));
+  EXPECT_GT(receipt.fetched, 0);
+  EXPECT_GT(receipt.restored, 0);
+}
+
+TEST_P(Restart, NothingIsAskedForTwice) {
+  Process process(files_, settings());
+  const std::string prompt = kSystem + asking(long_text(100));
+  process.run(prompt);
+  process.end();
+  const auto lookups = files_.calls();
+  process.run(prompt + process.answer + "</s>" + asking("and now?"));
+  EXPECT_EQ(process.bench().scheduler.cache_status().fetches, 0U);
+  EXPECT_GE(files_.calls(), lookups);
+}
+
+TEST_P(Restart, WhatMemoryHadNoRoomForComesBack) {
+  const std::string first = kSystem + asking(long_text(60, 1));
+  Settings tight = settings();
+  {
+    SimulatedFiles apart;
+    Process process(apart, settings());
+    process.run(first);
+    process.end();
+    tight.memory = 4 * process.bench().scheduler.cache_status().resident;
+  }
+  Process process(files_, tight);
+  const auto prompt = [](unsigned seed) { return kSystem + asking(long_text(60, seed)); };
+  for (unsigned seed = 1; seed < 24; ++seed) {
+    process.run(prompt(seed));
+    process.end();
+  }
+  for (unsigned seed = 1; seed < 24; ++seed) {
+    EXPECT_GT(process.run(prompt(seed) + "x").restored, 100);
+    process.end();
+  }
+  // Of a recurrent state of 8 bytes memory holds all that matters.
+  if (settings().fake.kind == FakeKind::kRecurrent) return;
+  EXPECT_GT(process.bench().scheduler.cache_status().fetches, 10U);
+}
+
+TEST_P(Restart, DamagedBlobsAreMissesAndInQuarantine) {
+  const std::string prompt = kSystem + asking(long_text(200));
+  {
+    Process process(files_, settings());
+    process.run(prompt);
+    process.end();
+  }
+  std::size_t damaged = 0;
+  for (const std::string& path : files_.file_paths()) {
+    if (!path.starts_with("blobs/") || damaged == 3) continue;
+    auto bytes = files_.bytes(path);
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    files_.overwrite(path, bytes);
+    ++damaged;
+  }
+  Process process(files_, settings());
+  for (int i = 0; i < 3; ++i) process.run(prompt + std::string(static_cast<std::size_t>(i), 'x'));
+  process.end();
+  EXPECT_EQ(process.store().check(), std::vector<std::string>{});
+}
+
+TEST_P(Restart, AFullDiskCostsTimeOnly) {
+  const std::string prompt = kSystem + asking(long_text(200));
+  {
+    Process process(files_, settings());
+    files_.set_capacity(200);
+    process.run(prompt);
+    process.end();
+    EXPECT_GT(process.lower().status().store.failed + process.lower().status().store.declined, 0U);
+    process.run(prompt + "x");
+  }
+  files_.set_capacity(kAmple);
+  Process process(files_, settings());
+  process.run(prompt);
+  process.end();
+  EXPECT_GT(process.store().stats().blobs(), 0U);
+}
+
+TEST_P(Restart, AStoreThatNeverAnswersIsWaitedForOnlyALittle) {
+  const std::string prompt = kSystem + asking(long_text(200));
+  {
+    Process process(files_, settings());
+    process.run(prompt);
+    process.end();
+  }
+  Process process(files_, settings());
+  Bench& bench = process.bench();
+  const auto recorder = bench.submit(prompt);
+  for (int i = 0; i < 10; ++i) bench.turn();  // nobody works below
+  EXPECT_FALSE(recorder->started_);
+  bench.clock.advance(std::chrono::minutes(1));
+  bench.turn_until_ended(*recorder);
+  EXPECT_EQ(recorder->text_, cold_answer(settings().fake, prompt));
+}
+
+TEST_P(Restart, ACancelledRequestLeavesNothingBehind) {
+  const std::string prompt = kSystem + asking(long_text(200));
+  {
+    Process process(files_, settings());
+    process.run(prompt);
+    process.end();
+  }
+  Process process(files_, settings());
+  Bench& bench = process.bench();
+  for (int stage = 0; stage < 3; ++stage) {
+    auto request = bench.request(prompt);
+    const std::string id = request.id;
+    const auto recorder = bench.submit(std::move(request));
+    for (int i = 0; i < stage; ++i) {
+      bench.turn();
+      process.lower().work();
+    }
+    bench.scheduler.cancel(id);
+    bench.turn();
+    EXPECT_TRUE(recorder->failed_ || recorder->finished_);
+  }
+  process.work();
+  EXPECT_GT(process.run(prompt).restored, 100);
+}
+
+TEST_P(Restart, OthersDoNotOvertakeOnTheLastSlot) {
+  const std::string prompt = kSystem + asking(long_text(200));
+  {
+    Process process(files_, settings());
+    process.run(prompt);
+    process.end();
+  }
+  Process process(files_, settings());
+  Bench& bench = process.bench();
+  const auto first = bench.submit(prompt);
+  bench.turn();
+  const auto second = bench.submit("<s>short</s><s>");
+  for (int i = 0; i < 5; ++i) bench.turn();
+  EXPECT_FALSE(second->started_);
+  process.work();
+  for (int i = 0; i < 10000 && !second->ended(); ++i) {
+    bench.turn();
+    process.lower().work();
+    EXPECT_TRUE(first->started_ || !second->started_);
+  }
+  EXPECT_GT(first->finished_->timings.cached_tokens, 100);
+}
+
+TEST_P(Restart, ClearingClearsTheFolderToo) {
+  Process process(files_, settings());
+  const std::string prompt = kSystem + asking(long_text(100));
+  process.run(prompt);
+  process.end();
+  EXPECT_GT(process.store().stats().blobs(), 0U);
+  const auto freed = process.bench().scheduler.clear_cache();
+  process.bench().turn();
+  process.work();
+  EXPECT_EQ(process.store().stats().blobs(), 0U);
+  EXPECT_EQ(process.run(prompt).restored, 0);
+}
+
+TEST_P(Restart, ASecondServerReadsWhatTheFirstWrites) {
+  Process writer(files_, settings());
+  const std::string prompt = kSystem + asking(long_text(200));
+  writer.run(prompt);
+  writer.end();
+  Process reader(files_, settings());
+  EXPECT_EQ(reader.store().role(), StoreRole::kReader);
+  reader.run(prompt);
+  reader.end();
+  EXPECT_EQ(reader.lower().status().store.stored, 0U);
+}
+
+// Lives that end in a crash, on disks that fail, under tight budgets.
+TEST_P(Restart, AnyLifeGivesTheRightAnswers) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::minstd_rand random(seed);
+    SimulatedFiles files(seed);
+    Settings settings = Restart::settings();
+    settings.fake.slots = 1 + static_cast<int>(random() % 3);
+    settings.memory = std::array<ByteCount, 3>{8 << 10, 64 << 10, kAmple}[random() % 3];
+    settings.disk = std::array<ByteCount, 3>{16 << 10, 128 << 10, kAmple}[random() % 3];
+    std::vector<std::string> prompts = {kSystem + asking(long_text(50, seed))};
+    for (int life = 0; life < 4; ++life) {
+      Process process(files, settings);
+      const bool faulty = random() % 2 == 0;
+      for (int i = 0; i < 8; ++i) {
+        std::string prompt = prompts[random() % prompts.size()];
+        if (random() % 3 == 0) prompt = prompt.substr(0, prompt.size() / 2) + asking("instead");
+        if (faulty) files.fail_at(files.calls() + 1 + random() % 40, random() % 2 ? EIO : ENOSPC);
+        process.run(prompt, 12);
+        files.fail_never();
+        prompts.push_back(prompt + process.answer + "</s>" + asking(std::to_string(random() % 50)));
+        if (prompts.back().size() > 2500) prompts.pop_back();
+        if (random() % 2 == 0) process.bench().scheduler.keep_idle_states();
+        for (unsigned k = random() % 12; k > 0; --k) process.lower().work();
+      }
+      if (random() % 2 == 0) process.end();
+      if (random() % 2 == 0) files.restart();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Restart,
+    ::testing::Combine(::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
+                                         FakeKind::kRecurrent, FakeKind::kHybrid),
+                       ::testing::Bool()));
+
+}  // namespace
+}  // namespace holdfast
