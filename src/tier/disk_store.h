@@ -42,6 +42,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,6 +57,7 @@
 #include "tier/blob_store.h"
 #include "tier/file_system.h"
 #include "tier/known_ends.h"
+#include "tier/space_note.h"
 
 namespace holdfast {
 
@@ -116,6 +118,18 @@ class DiskStore final : public BlobStore {
   ByteCount remove(std::span<const BlobKey> keys);
 
   [[nodiscard]] std::vector<BlobSummary> list();
+
+  // --- notes on spaces, for people (disk_store_spaces.cc) ---
+  // Durable when it is answered; what is there already costs nothing from the second call on.
+  // Beyond kNotesMax notes it writes none, and a reader never does. Call it when something of the
+  // space is put: a note of a space without blobs is the first to go.
+  [[nodiscard]] Result<void> describe_space(SpaceKey space, const SpaceNote& note);
+  // Those that can be read. A failure is counted.
+  [[nodiscard]] std::map<SpaceKey, SpaceNote> space_notes();
+  // Removes notes of spaces without blobs, and what is no note. Returns how many.
+  std::uint64_t tidy_space_notes();
+  static constexpr std::size_t kNotesMax = 1024;
+
   // Reads and verifies every blob, and makes the index agree with what is there; with
   // `rebuild` it starts from an empty one. A reader changes nothing.
   enum class Rebuild { kNo, kYes };
@@ -203,6 +217,8 @@ class DiskStore final : public BlobStore {
   void note_failure(std::string what);
   [[nodiscard]] bool writes() const { return role_ == StoreRole::kWriter; }
   [[nodiscard]] ByteCount room() const;
+  [[nodiscard]] Result<void> write_note(SpaceKey space, const SpaceNote& note);
+  [[nodiscard]] std::vector<FolderEntry> list_notes();
   void check_files(std::vector<std::string>& wrong);
   void check_index(std::vector<std::string>& wrong);
   void check_ends(std::vector<std::string>& wrong) const;
@@ -218,6 +234,7 @@ class DiskStore final : public BlobStore {
   std::int64_t now_ms_ = INT64_MIN;
   std::vector<IndexEntry> unindexed_;  // the index could not take them
   bool mending_ = false;
+  std::map<SpaceKey, SpaceNote> described_;  // notes that are there, as of our last look
   StoreStats stats_;
 };
 

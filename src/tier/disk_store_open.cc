@@ -48,8 +48,8 @@ Result<std::unique_ptr<DiskStore>> DiskStore::open(FileSystem& files, DiskOption
   if (!folder) return folder.error();
   if (auto taken = store->take_role(*folder); !taken) return taken.error();
   store->open_index();
+  store->survey_quarantine();
   if (store->writes()) {
-    store->survey_quarantine();
     store->survey();
     store->shrink_to(store->budget(), now_ms);
   }
@@ -130,6 +130,7 @@ Result<void> DiskStore::write_format() {
 // as the system allows; what was in it is missed when it is asked for.
 void DiskStore::mend_folder() {
   shards_.clear();
+  described_.clear();
   const auto text = read_text(files_, "FORMAT", kFormatBytesMax);
   if (!text && text.error().code == ErrorCode::kNotFound) static_cast<void>(write_format());
   for (const char* name : {"blobs", "tmp", "quarantine"})
