@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "blob_seal.h"
 #include "tier/blob.h"
 #include "tier/blob_layout.h"
 
@@ -51,20 +52,6 @@ void check_bytes(const Bytes& file, bool sealed) {
   if (sealed) CHECK(written_again(*blob).size() == file.size());
 }
 
-// Digests, checksums of the blocks, and the name, as far as the sizes allow.
-void seal(Bytes& file) {
-  if (file.size() < kFixedBytes + 2 * kDigestBytes) return;
-  std::memcpy(file.data(), kMagic.data(), kMagic.size());
-  const auto length = get<std::uint32_t>(file, kHeaderLength);
-  if (length < kFixedBytes + kDigestBytes || length > file.size() - kDigestBytes) return;
-  const std::size_t payload_end = file.size() - kDigestBytes;
-  set(std::span(file), kPayloadBytes, std::uint64_t{payload_end - length});
-  const std::size_t body = length - kDigestBytes;
-  set(std::span(file), body, Sha256().add(std::span(file).first(body)).digest());
-  const auto payload = std::span(file).subspan(length, payload_end - length);
-  set(std::span(file), payload_end, Sha256().add(payload).digest());
-}
-
 }  // namespace
 }  // namespace holdfast
 
@@ -72,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   std::vector<std::byte> file(bytes.begin(), bytes.end());
   holdfast::check_bytes(file, false);
-  holdfast::seal(file);
+  holdfast::seal_blob(file);
   holdfast::check_bytes(file, true);
   return 0;
 }

@@ -293,6 +293,11 @@ Result<EncodedBlob> encode(const PlaceBlob& blob, std::int64_t now_ms) {
   return encoder.finish();
 }
 
+Result<EncodedBlob> encode(const Blob& blob) {
+  return std::visit([&](const auto& content) { return encode(content, blob.facts.created_ms); },
+                    blob.content);
+}
+
 std::vector<std::span<const std::byte>> EncodedBlob::pieces() const {
   std::vector<std::span<const std::byte>> all = {header};
   all.insert(all.end(), payload.begin(), payload.end());

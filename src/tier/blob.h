@@ -153,6 +153,9 @@ struct Blob {
   std::variant<RowsBlob, PlaceBlob> content;
 };
 
+// As it was when it was read: the same bytes, but for fields without a meaning.
+[[nodiscard]] Result<EncodedBlob> encode(const Blob& blob);
+
 // How the payload is verified. The parts' checksums cover every byte of it at memory
 // speed; the digest, which takes longer than reading from a good disk, adds to them
 // that the file is the one that was written even if someone wrote on it.

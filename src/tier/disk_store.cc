@@ -77,6 +77,10 @@ Result<PutAnswer> DiskStore::put(const PlaceBlob& blob, std::int64_t now_ms) {
   return put_any(blob, now_ms);
 }
 
+Result<PutAnswer> DiskStore::put(const Blob& blob, std::int64_t now_ms) {
+  return std::visit([&](const auto& content) { return put_any(content, now_ms); }, blob.content);
+}
+
 template <typename AnyBlob>
 Result<PutAnswer> DiskStore::put_any(const AnyBlob& blob, std::int64_t now_ms) {
   see(now_ms);
@@ -277,6 +281,12 @@ void DiskStore::empty_quarantine() {
     static_cast<void>(uninterrupted([&] { return files_.remove("quarantine/" + entry.name); }));
   }
   survey_quarantine();
+}
+
+ByteCount DiskStore::discard_quarantine() {
+  const ByteCount before = stats_.quarantine_bytes;
+  if (writes()) empty_quarantine();
+  return before - std::min(before, stats_.quarantine_bytes);
 }
 
 // It failed a check: nobody is to be offered it again. A reader keeps that to itself.

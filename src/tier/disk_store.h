@@ -81,6 +81,12 @@ struct VerifyReport {
   std::uint64_t missing = 0;     // were only in the index
   std::uint64_t strangers = 0;   // files in blobs/ that are none; left alone
   bool stopped = false;
+  struct Failure {
+    BlobKey key;
+    std::string why;
+  };
+  std::vector<Failure> failures;  // of damaged and unreadable ones, the first kFailuresMax
+  static constexpr std::size_t kFailuresMax = 100;
 };
 // Told of the bytes done and to do; false stops.
 using VerifyProgress = std::function<bool(ByteCount, ByteCount)>;
@@ -112,10 +118,15 @@ class DiskStore final : public BlobStore {
   ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) override;
 
   // -- for those who look after a folder --
+  [[nodiscard]] Result<PutAnswer> put(const Blob& blob, std::int64_t now_ms);
   // A blob by its name.
-  [[nodiscard]] Result<Blob> load(const BlobKey& key);
+  [[nodiscard]] Result<Blob> load(const BlobKey& key, Verify verify = Verify::kParts);
+  // What its header says, even if its content is damaged. Changes nothing. Errors as of load().
+  [[nodiscard]] Result<BlobFacts> facts_of(const BlobKey& key);
   // Returns the bytes freed; what is not there frees none.
   ByteCount remove(std::span<const BlobKey> keys);
+  // Removes what is in quarantine. Returns the bytes freed.
+  ByteCount discard_quarantine();
 
   [[nodiscard]] std::vector<BlobSummary> list();
 

@@ -97,13 +97,20 @@ Result<Blob> DiskStore::read(const BlobKey& key, Verify verify) {
   return blob;
 }
 
-Result<Blob> DiskStore::load(const BlobKey& key) {
-  auto blob = read(key, Verify::kParts);
+Result<Blob> DiskStore::load(const BlobKey& key, Verify verify) {
+  auto blob = read(key, verify);
   if (blob) {
     ++stats_.loaded;
     stats_.loaded_bytes += blob->facts.bytes;
   }
   return blob;
+}
+
+Result<BlobFacts> DiskStore::facts_of(const BlobKey& key) {
+  auto opened = uninterrupted([&] { return files_.open(blob_path(key)); });
+  if (!opened.ok()) return io_error("the blob cannot be opened", opened.error);
+  FileSource source(*opened.value);
+  return read_facts(source);
 }
 
 // The index said that this blob agrees with the prompt up to `end`. The blob has the last word.
@@ -197,6 +204,8 @@ void DiskStore::verify_file(const BlobFile& file, VerifyReport& report,
   const ErrorCode code = blob.error().code;
   const bool damaged = code == ErrorCode::kInvalidArgument || code == ErrorCode::kUnsupported;
   damaged ? ++report.damaged : ++report.unreadable;
+  if (report.failures.size() < VerifyReport::kFailuresMax)
+    report.failures.push_back({file.key, blob.error().message});
 }
 
 // What was verified is held and indexed as it is.

@@ -159,7 +159,7 @@ TEST_F(KnownEndsOfAStore, DamageIsNotKnown) {
   damage(outline(maker_.place(350))->key, 340);  // in its payload
   EXPECT_EQ(store_->verify({}).damaged, 1U);
   EXPECT_EQ(deepest(), 290);
-  const DiskMatch match = store_->lookup(kSpace, maker_.path());
+  const StoreMatch match = store_->lookup(kSpace, maker_.path());
   damage(match.places[0].key, 100);
   EXPECT_FALSE(store_->load(match, match.places[0]).ok());
   EXPECT_EQ(deepest(), 64);
