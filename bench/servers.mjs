@@ -60,7 +60,7 @@ export function argumentsFor(contestant, settings, port) {
 // The contestants see what is written here, not the shell's own settings.
 function environmentFor(contestant) {
   const kept = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|LLAMA_|GGML_)/.test(name));
-  const env = Object.fromEntries(kept);
+  const env = { ...Object.fromEntries(kept), HOLDFAST_CACHE_DIR: 'off' };
   if (contestant.libraries) env.LD_LIBRARY_PATH = contestant.libraries;
   return env;
 }

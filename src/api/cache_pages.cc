@@ -30,6 +30,12 @@ const char* restored_from(StartSource source) {
   return "nothing";
 }
 
+// It passed through memory, but it was not there.
+bool from_disk(const Receipt& receipt) {
+  return receipt.source == StartSource::kMemory && receipt.fetched > 0 &&
+         receipt.restored <= receipt.fetched;
+}
+
 void boolean(ObjectWriter& object, std::string_view name, bool value) {
   object.raw(name, value ? "true" : "false");
 }
@@ -108,10 +114,11 @@ void append_counts(ObjectWriter& object, const Receipt& receipt) {
   object.integer("matched_tokens", receipt.matched);
   object.integer("restorable_tokens", receipt.restorable);
   object.integer("restored_tokens", receipt.restored);
-  object.text("restored_from", restored_from(receipt.source));
+  object.text("restored_from", from_disk(receipt) ? "disk" : restored_from(receipt.source));
   object.integer("recomputed_tokens", receipt.recomputed);
   share(object, "reuse", receipt.restored, receipt.matched);
   count(object, "bytes_restored", receipt.bytes_in);
+  count(object, "bytes_fetched", receipt.fetched_bytes);
   count(object, "bytes_kept", receipt.bytes_out);
   object.integer("checkpoints", receipt.checkpoints);
   object.integer("history_tokens", receipt.history_tokens);
@@ -120,6 +127,7 @@ void append_counts(ObjectWriter& object, const Receipt& receipt) {
 void append_times(ObjectWriter& object, const Receipt& receipt) {
   object.real("queued_ms", receipt.queued_ms);
   text_or_null(object, "waited_for", receipt.waited_for);
+  object.real("fetch_ms", receipt.fetch_ms);
   object.real("restore_ms", receipt.restore_ms);
   object.real("prompt_ms", receipt.prompt_ms);
   object.real("saved_ms", receipt.saved_ms);
@@ -193,6 +201,29 @@ void append_memory(std::string& out, const CacheStatus& status) {
   count(object, "remembered_tokens", status.ghost_tokens);
 }
 
+void append_disk(std::string& out, const LowerStatus& disk) {
+  const StoreStats& store = disk.store;
+  ObjectWriter object(out);
+  boolean(object, "writes", disk.writes);
+  count(object, "budget_bytes", disk.budget);
+  count(object, "bytes", store.bytes());
+  count(object, "blobs", store.blobs());
+  count(object, "waiting_conversations", disk.paths_waiting);
+  count(object, "waiting_bytes", disk.bytes_waiting);
+  object.real("read_mb_per_s", disk.bytes_per_ms / 1000.0);
+  count(object, "stored", store.stored);
+  count(object, "stored_bytes", store.stored_bytes);
+  count(object, "loaded", store.loaded);
+  count(object, "loaded_bytes", store.loaded_bytes);
+  count(object, "dropped", store.dropped);
+  count(object, "dropped_bytes", store.dropped_bytes);
+  count(object, "declined", store.declined);
+  count(object, "gone_before_written", disk.lost + disk.paths_lost);
+  count(object, "quarantined", store.quarantined);
+  count(object, "failed", store.failed);
+  text_or_null(object, "last_failure", store.last_failure);
+}
+
 void append_totals(std::string& out, const CacheStatus& status) {
   ObjectWriter object(out);
   count(object, "requests", status.requests);
@@ -201,6 +232,9 @@ void append_totals(std::string& out, const CacheStatus& status) {
   count(object, "restored_tokens", status.restored_tokens);
   count(object, "restored_live_tokens", status.restored_live_tokens);
   count(object, "restored_memory_tokens", status.restored_memory_tokens);
+  count(object, "restored_disk_tokens", status.restored_lower_tokens);
+  count(object, "fetches", status.fetches);
+  object.real("fetch_seconds", status.fetch_seconds);
   count(object, "restores", status.restores);
   count(object, "restored_bytes", status.restored_bytes);
   object.real("restore_seconds", status.restore_seconds);
@@ -224,6 +258,10 @@ std::string use_of(const CacheStatus& status) {
 
 std::string summary_of(const CacheStatus& status) {
   std::string text = use_of(status);
+  if (status.lower) {
+    text += ", " + human_bytes(status.lower->store.bytes()) + " of " +
+            human_bytes(status.lower->budget) + " on disk";
+  }
   if (status.prompt_tokens > 0) {
     const std::uint64_t per_mille = 1000 * status.restored_tokens / status.prompt_tokens;
     text += "; " + std::to_string(per_mille / 10) + '.' + std::to_string(per_mille % 10) +
@@ -271,6 +309,11 @@ std::string cache_status_json(const CacheStatus& status) {
     object.text("state", status.state);
     object.text("fingerprint", status.fingerprint);
     append_memory(object.key("memory"), status);
+    if (status.lower) {
+      append_disk(object.key("disk"), *status.lower);
+    } else {
+      object.raw("disk", "null");
+    }
     append_totals(object.key("totals"), status);
   }
   return out;

@@ -158,6 +158,32 @@ void write_keeping(MetricsWriter& out, const CacheStatus& cache) {
       .sample(cache.quarantined);
 }
 
+void write_disk(MetricsWriter& out, const CacheStatus& cache) {
+  if (!cache.lower) return;
+  const LowerStatus& disk = *cache.lower;
+  out.gauge("holdfast_disk_budget_bytes", "Most bytes that the cache folder may hold.")
+      .sample(disk.budget);
+  out.gauge("holdfast_disk_bytes", "Bytes that the cache folder holds, by kind.")
+      .sample(disk.store.rows_bytes, "kind=\"rows\"")
+      .sample(disk.store.place_bytes, "kind=\"places\"")
+      .sample(disk.store.quarantine_bytes, "kind=\"quarantine\"");
+  out.gauge("holdfast_disk_waiting_bytes", "Bytes that wait to be written, at most.")
+      .sample(disk.bytes_waiting);
+  out.counter("holdfast_disk_fetches_total", "Requests that states were read from disk for.")
+      .sample(cache.fetches);
+  out.counter("holdfast_disk_restored_tokens_total", "Prompt tokens that came from disk.")
+      .sample(cache.restored_lower_tokens);
+  out.counter("holdfast_disk_read_bytes_total", "Bytes read.").sample(disk.store.loaded_bytes);
+  out.counter("holdfast_disk_written_bytes_total", "Bytes written.")
+      .sample(disk.store.stored_bytes);
+  out.counter("holdfast_disk_dropped_bytes_total", "Bytes dropped for want of room.")
+      .sample(disk.store.dropped_bytes);
+  out.counter("holdfast_disk_quarantined_total", "Blobs that failed a check.")
+      .sample(disk.store.quarantined);
+  out.counter("holdfast_disk_failures_total", "Calls that the system answered with an error.")
+      .sample(disk.store.failed);
+}
+
 }  // namespace
 
 std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache) {
@@ -168,6 +194,7 @@ std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache
   write_memory(out, cache);
   write_reuse(out, cache);
   write_keeping(out, cache);
+  write_disk(out, cache);
   return out.take();
 }
 

@@ -154,7 +154,10 @@ bool LowerTier::take_next_path() {
 // One blob: the next rows of the path at hand, or else its next place. Rows come first,
 // because places stand on them.
 bool LowerTier::keep_something() {
-  if (!keeping_ && !take_next_path()) return false;
+  if (!keeping_) {
+    if (!take_next_path()) return false;
+    if (on_space) on_space(keeping_->path.space);
+  }
   Keeping& at = *keeping_;
   const TokenPos length = at.path.rows.empty() ? 0 : at.path.rows.back().range.end;
   if (at.rows_done < length) {

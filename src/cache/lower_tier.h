@@ -115,8 +115,10 @@ class LowerTier {
 
   // Called on its thread after each reply. To be set before start().
   std::function<void()> on_news;
-  // Told of the first failure and of the first success after it, for the log.
+  // Told of the first failure and, with nothing, of the first success after it; for the log.
   std::function<void(const std::string&)> on_trouble;
+  // Told of each space before something of it is written.
+  std::function<void(SpaceKey)> on_space;
 
   void start();
   void stop();

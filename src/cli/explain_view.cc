@@ -114,6 +114,10 @@ std::string source_line(const Json& receipt) {
   const std::string from = text_at(receipt, "restored_from");
   std::string line = "From " + (from.empty() || from == "nothing" ? "a fresh start" : from);
   if (from == "live slot") line = "From the slot's own state";
+  if (const auto bytes = count_at(receipt, "bytes_fetched"); bytes > 0) {
+    line += ", " + human_bytes(static_cast<ByteCount>(bytes)) + " read in " +
+            fixed(number_at(receipt, "fetch_ms"), 0) + " ms";
+  }
   if (const auto bytes = count_at(receipt, "bytes_restored"); bytes > 0) {
     line += ", " + human_bytes(static_cast<ByteCount>(bytes)) + " brought back in " +
             fixed(number_at(receipt, "restore_ms"), 0) + " ms";

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cache_dir.h"
 #include "cli/chat.h"
 #include "cli/explain.h"
 #include "cli/options.h"
@@ -33,6 +34,8 @@ int serve(const std::vector<std::string>& args, char** envp) {
   if (!parsed) return complain(parsed.error().message + " Try 'holdfast serve --help'.");
   if (parsed->options.show_help) return print(serve_help());
   if (parsed->options.show_version) return print_version();
+  std::string& cache_dir = parsed->options.cache_dir;
+  if (cache_dir.empty()) cache_dir = default_cache_dir(environment_of(envp));
   return run_server(*parsed);
 }
 

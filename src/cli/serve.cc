@@ -14,6 +14,7 @@
 #include "base/free_memory.h"
 #include "cache/fingerprint.h"
 #include "cli/serve_log.h"
+#include "cli/server_disk.h"
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
 #include "env/log.h"
@@ -142,7 +143,7 @@ TokenPos grid_step(const ServeOptions& options, bool on_gpu) {
 
 // All that shapes a state besides its tokens.
 Fingerprint fingerprint_of(const ServeOptions& options, const std::string& digest,
-                           const SchedulerOptions& scheduling, TokenPos context) {
+                           const SchedulerOptions& scheduling, bool stretched) {
   const auto number = [](auto value) { return std::to_string(value); };
   std::string split;
   for (const float share : options.tensor_split) split += number(share) + ",";
@@ -152,7 +153,7 @@ Fingerprint fingerprint_of(const ServeOptions& options, const std::string& diges
       .add("kv", options.cache_type_k + "/" + options.cache_type_v)
       .add("flash", number(static_cast<int>(options.flash_attn)))
       .add("swa-full", number(options.swa_full))
-      .add("context", number(context))
+      .add("stretched", number(stretched))
       .add("rope", options.rope_scaling + "/" + number(options.rope_freq_base) + "/" +
                        number(options.rope_freq_scale))
       .add("yarn", number(options.yarn_orig_ctx) + "/" + number(options.yarn_ext_factor) + "/" +
@@ -273,13 +274,18 @@ class Server {
     scheduling.cache.checkpoints = options_.checkpoints;
     const auto digest = model_digest(model_.text->card().path);
     if (!digest) Log::warn(digest.error().message);
-    fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling,
-                                  model_.engine->context_tokens());
+    // Some models encode positions in another way in contexts longer than their first ones.
+    const bool stretched = model_.engine->context_tokens() > model_.text->card().context_original;
+    fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling, stretched);
     scheduling.cache.fingerprint = fingerprint_.hex();
-    scheduler_.emplace(
-        *model_.engine, *model_.text, scheduling, clock_,
-        SchedulerParts{
-            .observer = &log_, .history = history(), .companion = model_.companion.get()});
+    disk_ = ServerDisk::open(options_, clock_);
+    if (disk_) disk_->describe(model_.text->card().name, fingerprint_);
+    scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
+                       SchedulerParts{.observer = &log_,
+                                      .history = history(),
+                                      .companion = model_.companion.get(),
+                                      .lower = disk_ ? &disk_->tier() : nullptr});
+    if (disk_) disk_->tier().start();
     scheduler_->start();
     running_ = &*scheduler_;
     if (cut_) scheduler_->request_stop(StopMode::kCut);
@@ -335,6 +341,7 @@ class Server {
     const ByteCount budget = scheduler_->cache_status().budget;
     Log::info(budget == 0 ? "cache: off, only slots are continued"
                           : "cache: up to " + human_bytes(budget) + " of memory for states");
+    if (disk_) Log::info("cache on disk: " + disk_->summary());
     if (!model_.companion_note.empty()) Log::warn(model_.companion_note);
     if (!options_.draft_synthetic.empty()) {
       Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");
@@ -352,6 +359,7 @@ class Server {
   void shut_down() {
     api_->drain();
     if (scheduler_) scheduler_->stop(StopMode::kFinish);
+    if (disk_) disk_->finish([this] { return cut_.load(); });
     let_answers_leave();
     api_->stop();
     Log::info("stopped");
@@ -384,6 +392,7 @@ class Server {
   TokenHistory history_;
   LoadedModel model_;
   Fingerprint fingerprint_;
+  std::unique_ptr<ServerDisk> disk_;
   std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined
   std::atomic<Scheduler*> running_{nullptr};
   std::thread loader_;

@@ -22,6 +22,7 @@ struct ModelCard {
   std::string architecture;
   std::string file_type;  // "Q8_0"
   std::int64_t context_train = 0;
+  std::int64_t context_original = 0;  // before its position encoding was scaled
   std::int64_t parameters = 0;
   std::int64_t size_bytes = 0;
   std::int64_t vocabulary = 0;

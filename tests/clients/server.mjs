@@ -37,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 // The tests decide what the program sees, not the shell they are run from.
 function cleanEnvironment(extra = {}) {
   const kept = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|LLAMA_)/.test(name));
-  return { ...Object.fromEntries(kept), ...extra };
+  return { ...Object.fromEntries(kept), HOLDFAST_CACHE_DIR: 'off', ...extra };
 }
 
 function launch(args, { env, ...options } = {}) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 
 #include "engine/llama/llama_reply.h"
@@ -78,6 +79,9 @@ void LlamaText::read_card(const std::string& path) {
   card_.architecture = meta_value(model_.get(), "general.architecture");
   card_.file_type = file_type_name(model_.get());
   card_.context_train = llama_model_n_ctx_train(model_.get());
+  const std::string original = card_.architecture + ".rope.scaling.original_context_length";
+  card_.context_original = std::atoll(meta_value(model_.get(), original.c_str()).c_str());
+  if (card_.context_original == 0) card_.context_original = card_.context_train;
   card_.parameters = static_cast<std::int64_t>(llama_model_n_params(model_.get()));
   card_.size_bytes = static_cast<std::int64_t>(llama_model_size(model_.get()));
   card_.vocabulary = llama_vocab_n_tokens(vocab_);

@@ -1,0 +1,123 @@
+#include "cli/server_disk.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "env/log.h"
+#include "state/parts.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr ByteCount kMebibyte = 1 << 20;
+// A full volume troubles everybody on the machine.
+constexpr ByteCount kLeftFree = 1024 * kMebibyte;
+constexpr ByteCount kShareOfFree = 10;
+
+// What the folder holds already. It may be asked before there is one.
+ByteCount bytes_below(const std::string& folder) {
+  ByteCount bytes = 0;
+  std::error_code ended;
+  for (std::filesystem::recursive_directory_iterator at(folder, ended), end; !ended && at != end;
+       at.increment(ended)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored) && !at->is_symlink(ignored)) bytes += at->file_size(ignored);
+  }
+  return bytes;
+}
+
+ByteCount budget_for(const ServeOptions& options) {
+  if (options.cache_disk_mib >= 0) {
+    return static_cast<ByteCount>(options.cache_disk_mib) * kMebibyte;
+  }
+  std::error_code unknown;
+  std::filesystem::path existing = options.cache_dir;
+  while (!std::filesystem::exists(existing, unknown) && existing.has_relative_path()) {
+    existing = existing.parent_path();
+  }
+  const auto space = std::filesystem::space(existing, unknown);
+  if (unknown) return 1024 * kMebibyte;
+  return (space.available + bytes_below(options.cache_dir)) / kShareOfFree / kMebibyte * kMebibyte;
+}
+
+}  // namespace
+
+std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, const Clock& clock) {
+  if (options.cache_dir.empty() || options.cache_dir == "off") return nullptr;
+  if (options.cache_ram_mib == 0) {
+    Log::info("no states on disk: they pass through memory, and --cache-ram is 0");
+    return nullptr;
+  }
+  DiskOptions disk;
+  disk.budget = budget_for(options);
+  disk.free_min = kLeftFree;
+  if (disk.budget == 0) return nullptr;
+  auto known = std::make_shared<KnownEnds>();
+  disk.known_ends = known;
+  auto folder = CacheFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
+  if (!folder) {
+    Log::warn("no states on disk: " + folder.error().message +
+              " (choose a folder with --cache-dir, or --cache-dir off)");
+    return nullptr;
+  }
+  if ((*folder)->role() == StoreRole::kReader) {
+    known = nullptr;  // another server writes, and this one does not see what
+    Log::warn("another server writes to " + options.cache_dir +
+              "; this one only reads there. Give it a --cache-dir of its own to keep its states");
+  }
+  return std::unique_ptr<ServerDisk>(
+      new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), clock));
+}
+
+ServerDisk::ServerDisk(std::string folder, CacheFolder store, std::shared_ptr<KnownEnds> known,
+                       const Clock& clock)
+    : folder_(std::move(folder)),
+      store_(std::move(store)),
+      tier_(*store_, std::move(known), clock) {
+  tier_.on_trouble = [this](const std::string& what) {
+    if (what.empty()) {
+      Log::info("states are written to " + folder_ + " again");
+    } else {
+      Log::warn("a state could not be written to " + folder_ + ": " + what +
+                "; answers are not affected, and it is tried again later");
+    }
+  };
+}
+
+void ServerDisk::describe(const std::string& model, const Fingerprint& facts) {
+  tier_.on_space = [this, model, settings = facts.describe(),
+                    own = facts.space("")](SpaceKey space) {
+    const SpaceNote note{model, settings, space != own};
+    if (auto noted = store_->describe_space(space, note); !noted) {
+      Log::debug("no note on a space: " + noted.error().message);
+    }
+  };
+}
+
+std::string ServerDisk::summary() const {
+  const LowerStatus status = tier_.status();
+  std::string text = human_bytes(status.store.bytes()) + " of at most " +
+                     human_bytes(status.budget) + " in " + folder_;
+  if (status.store.index_rebuilds > 0) text += ", its index was made anew";
+  return text;
+}
+
+void ServerDisk::finish(const std::function<bool()>& cut) {
+  const ByteCount all = std::max<ByteCount>(tier_.status().bytes_waiting, 1);
+  ProgressLine bar(Log::logger(), "writing states to disk");
+  const bool done = tier_.flush([&](ByteCount left) {
+    bar.update(1.0F - static_cast<float>(std::min(left, all)) / static_cast<float>(all));
+    return !cut();
+  });
+  if (done) {
+    bar.finish();
+  } else {
+    bar.abandon();
+    Log::info("states that were not written yet are left out");
+  }
+  tier_.stop();
+}
+
+}  // namespace holdfast

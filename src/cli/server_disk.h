@@ -1,0 +1,41 @@
+// ServerDisk: the cache folder of a running server, with the thread that reads and writes it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cache/fingerprint.h"
+#include "cache/lower_tier.h"
+#include "cli/options.h"
+#include "env/clock.h"
+#include "tier/cache_folder.h"
+
+namespace holdfast {
+
+class ServerDisk {
+ public:
+  // Null where there is to be none, or where the folder cannot be used; the log says why. A
+  // server without it is slower after a restart, and no less right.
+  // REQUIRES: the clock outlives it.
+  [[nodiscard]] static std::unique_ptr<ServerDisk> open(const ServeOptions& options,
+                                                        const Clock& clock);
+
+  [[nodiscard]] LowerTier& tier() { return tier_; }
+  // Spaces of these facts are noted in the folder, for `holdfast cache ls`.
+  void describe(const std::string& model, const Fingerprint& facts);
+  // For the log.
+  [[nodiscard]] std::string summary() const;
+  // Writes what waits to be written, with a progress line; `cut` ends that early.
+  void finish(const std::function<bool()>& cut);
+
+ private:
+  ServerDisk(std::string folder, CacheFolder store, std::shared_ptr<KnownEnds> known,
+             const Clock& clock);
+
+  const std::string folder_;
+  CacheFolder store_;
+  LowerTier tier_;
+};
+
+}  // namespace holdfast
