@@ -137,6 +137,8 @@ class LowerTier {
   // Drops everything that is there, and that waits.
   void clear();
   void set_busy(bool busy) { busy_ = busy; }
+  // Has something else done on its thread, before anything is written.
+  void ask(std::function<void()> task);
 
   // -- any thread ---------------------------------------------------------------
   [[nodiscard]] LowerStatus status() const;
@@ -150,7 +152,6 @@ class LowerTier {
   struct Keeping;
 
   void run();
-  void ask(std::function<void()> task);
   [[nodiscard]] Brought load(const StoreMatch& match, const LowerChoice& choice,
                              const Pending<Brought>& reply);
   [[nodiscard]] bool keep_something();

@@ -176,11 +176,26 @@ bool TokenHistory::remember(const AnswerPlace& place, const TextModel& text, Tok
   const std::string said = text.detokenize(answer);
   const std::string turn = place.opening + said;
   if (said.empty() || ends.empty() || !is_one_turn(turn, ends)) return false;
-  return insert({.key = hash_text(turn, place.conversation),
-                 .space = place.space,
-                 .opening_bytes = place.opening.size(),
-                 .text_bytes = said.size(),
-                 .ids = Tokens(answer.begin(), answer.end())});
+  const Answer made{.key = hash_text(turn, place.conversation),
+                    .space = place.space,
+                    .opening_bytes = place.opening.size(),
+                    .text_bytes = said.size(),
+                    .ids = Tokens(answer.begin(), answer.end())};
+  if (!insert(made)) return false;
+  if (on_remembered) on_remembered(made);
+  return true;
+}
+
+bool TokenHistory::recall(RememberedAnswer answer, Token vocabulary) {
+  const bool known =
+      std::ranges::all_of(answer.ids, [&](Token id) { return id >= 0 && id < vocabulary; });
+  if (!known || answer.ids.empty() || answer.text_bytes == 0) return false;
+  return insert(std::move(answer));
+}
+
+std::vector<RememberedAnswer> TokenHistory::answers() const {
+  const std::lock_guard lock(mutex_);
+  return {by_use_.begin(), by_use_.end()};
 }
 
 bool TokenHistory::insert(Answer answer) {

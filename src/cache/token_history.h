@@ -45,6 +45,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -56,6 +57,7 @@
 #include "base/thread_annotations.h"
 #include "engine/text.h"
 #include "state/tokens.h"
+#include "tier/answer_log.h"
 #include "tree/types.h"
 
 namespace holdfast {
@@ -99,6 +101,14 @@ class TokenHistory {
   // False: not remembered, see above.
   bool remember(const AnswerPlace& place, const TextModel& text, TokenSpan answer);
 
+  // Takes back what on_remembered was told of, perhaps in another life of the server.
+  // False: it is none that could be used here.
+  bool recall(RememberedAnswer answer, Token vocabulary);
+  // The one unused for longest comes first.
+  [[nodiscard]] std::vector<RememberedAnswer> answers() const;
+  // Told of each answer that was remembered, by whoever remembered it. To be set before use.
+  std::function<void(const RememberedAnswer&)> on_remembered;
+
   void clear();
   [[nodiscard]] HistoryUsage usage() const;
   // What remembering an answer of `tokens` ids costs.
@@ -106,13 +116,7 @@ class TokenHistory {
   [[nodiscard]] std::vector<std::string> check() const;  // empty when N1..N4 hold
 
  private:
-  struct Answer {
-    std::uint64_t key = 0;
-    SpaceKey space;
-    std::size_t opening_bytes = 0;  // of its turn's text, before the answer
-    std::size_t text_bytes = 0;
-    Tokens ids;
-  };
+  using Answer = RememberedAnswer;
   using Answers = std::list<Answer>;
 
   // Text of a prompt, [begin, end), that ids stand for; `closing` follows it.

@@ -279,7 +279,13 @@ class Server {
     fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling, stretched);
     scheduling.cache.fingerprint = fingerprint_.hex();
     disk_ = ServerDisk::open(options_, clock_);
-    if (disk_) disk_->describe(model_.text->card().name, fingerprint_);
+    if (disk_) {
+      disk_->describe(model_.text->card().name, fingerprint_);
+      const auto vocabulary = static_cast<Token>(model_.text->card().vocabulary);
+      if (TokenHistory* const remembered = history()) {
+        disk_->remember_answers(*remembered, vocabulary);
+      }
+    }
     scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
                        SchedulerParts{.observer = &log_,
                                       .history = history(),

@@ -96,6 +96,24 @@ void ServerDisk::describe(const std::string& model, const Fingerprint& facts) {
   };
 }
 
+void ServerDisk::remember_answers(TokenHistory& history, Token vocabulary) {
+  AnswerLog::read(store_.files(), [&](RememberedAnswer answer) {
+    static_cast<void>(history.recall(std::move(answer), vocabulary));
+  });
+  if (store_->role() == StoreRole::kReader) return;
+  auto log = AnswerLog::begin(store_.files(), history.answers());
+  if (!log) {
+    Log::warn("answers are not remembered across a restart: " + log.error().message);
+    return;
+  }
+  answers_ = std::move(*log);
+  history.on_remembered = [this](const RememberedAnswer& answer) {
+    tier_.ask([this, answer] {
+      if (auto kept = answers_->append(answer); !kept) Log::warn(kept.error().message);
+    });
+  };
+}
+
 std::string ServerDisk::summary() const {
   const LowerStatus status = tier_.status();
   std::string text = human_bytes(status.store.bytes()) + " of at most " +

@@ -7,8 +7,10 @@
 
 #include "cache/fingerprint.h"
 #include "cache/lower_tier.h"
+#include "cache/token_history.h"
 #include "cli/options.h"
 #include "env/clock.h"
+#include "tier/answer_log.h"
 #include "tier/cache_folder.h"
 
 namespace holdfast {
@@ -24,6 +26,9 @@ class ServerDisk {
   [[nodiscard]] LowerTier& tier() { return tier_; }
   // Spaces of these facts are noted in the folder, for `holdfast cache ls`.
   void describe(const std::string& model, const Fingerprint& facts);
+  // Gives the history the answers of earlier lives, and keeps those to come.
+  // REQUIRES: before the tier is started; the history outlives its thread.
+  void remember_answers(TokenHistory& history, Token vocabulary);
   // For the log.
   [[nodiscard]] std::string summary() const;
   // Writes what waits to be written, with a progress line; `cut` ends that early.
@@ -35,6 +40,7 @@ class ServerDisk {
 
   const std::string folder_;
   CacheFolder store_;
+  std::unique_ptr<AnswerLog> answers_;  // its thread's
   LowerTier tier_;
 };
 

@@ -32,6 +32,7 @@ class CacheFolder {
     return CacheFolder(std::move(*files), std::move(*store));
   }
 
+  [[nodiscard]] FileSystem& files() const { return *files_; }
   DiskStore* operator->() const { return store_.get(); }
   DiskStore& operator*() const { return *store_; }
   // False: someone has moved or deleted the folder. Everything is a miss or an Error from then

@@ -1,0 +1,160 @@
+#include "tier/answer_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::string_view kMagic = "HFANSW1\n";
+constexpr const char* kFolder = "answers";
+constexpr const char* kSuffix = ".hfa";
+
+// A record: length of what follows the checksum, its checksum, then these and the ids.
+struct Head {
+  std::uint32_t bytes = 0;
+  std::uint32_t unused = 0;
+  std::uint64_t checksum = 0;
+};
+struct Fixed {
+  std::uint64_t key = 0;
+  std::uint64_t space_high = 0, space_low = 0;
+  std::uint64_t opening_bytes = 0, text_bytes = 0;
+};
+constexpr std::size_t kRecordBytesMax = std::size_t{32} << 20;
+
+template <typename T>
+void append_bytes(std::vector<std::byte>& out, const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+std::string file_name(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  digits.insert(0, 8 - std::min<std::size_t>(8, digits.size()), '0');
+  return std::string(kFolder) + "/" + digits + kSuffix;
+}
+
+// Numbers of the files that are there, ascending. Names that are none are left alone.
+std::vector<std::uint64_t> numbers(FileSystem& files) {
+  std::vector<std::uint64_t> found;
+  const auto listed = uninterrupted([&] { return files.list(kFolder); });
+  if (!listed.ok()) return found;
+  for (const FolderEntry& entry : listed.value) {
+    const std::string& name = entry.name;
+    const bool named =
+        entry.kind == FolderEntry::Kind::kFile && name.size() == 12 && name.ends_with(kSuffix) &&
+        std::all_of(name.begin(), name.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
+    if (named) found.push_back(std::stoull(name.substr(0, 8)));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::optional<std::vector<std::byte>> whole_file(FileSystem& files, const std::string& path) {
+  auto opened = uninterrupted([&] { return files.open(path); });
+  if (!opened.ok()) return std::nullopt;
+  FileSource source(*opened.value);
+  const ByteCount size = std::min(source.size(), AnswerLog::kFileBytesMax);
+  std::vector<std::byte> bytes(size);
+  if (!source.read(0, bytes)) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_answer(const RememberedAnswer& answer) {
+  std::vector<std::byte> body;
+  append_bytes(body, Fixed{answer.key, answer.space.high, answer.space.low, answer.opening_bytes,
+                           answer.text_bytes});
+  const auto ids = std::as_bytes(std::span(answer.ids));
+  body.insert(body.end(), ids.begin(), ids.end());
+  std::vector<std::byte> record;
+  append_bytes(record, Head{static_cast<std::uint32_t>(body.size()), 0, hash_bytes(body)});
+  record.insert(record.end(), body.begin(), body.end());
+  return record;
+}
+
+std::vector<RememberedAnswer> decode_answers(std::span<const std::byte> bytes) {
+  std::vector<RememberedAnswer> answers;
+  while (bytes.size() >= sizeof(Head)) {
+    Head head;
+    std::memcpy(&head, bytes.data(), sizeof(head));
+    bytes = bytes.subspan(sizeof(head));
+    const bool plausible = head.bytes > sizeof(Fixed) && head.bytes <= kRecordBytesMax &&
+                           (head.bytes - sizeof(Fixed)) % sizeof(Token) == 0;
+    if (!plausible || head.bytes > bytes.size()) break;
+    const auto body = bytes.first(head.bytes);
+    if (hash_bytes(body) != head.checksum) break;
+    Fixed fixed;
+    std::memcpy(&fixed, body.data(), sizeof(fixed));
+    RememberedAnswer& answer = answers.emplace_back();
+    answer.key = fixed.key;
+    answer.space = {fixed.space_high, fixed.space_low};
+    answer.opening_bytes = fixed.opening_bytes;
+    answer.text_bytes = fixed.text_bytes;
+    answer.ids.resize((head.bytes - sizeof(Fixed)) / sizeof(Token));
+    std::memcpy(answer.ids.data(), body.data() + sizeof(fixed), head.bytes - sizeof(Fixed));
+    bytes = bytes.subspan(head.bytes);
+  }
+  return answers;
+}
+
+void AnswerLog::read(FileSystem& files, const std::function<void(RememberedAnswer)>& take) {
+  for (const std::uint64_t number : numbers(files)) {
+    const auto bytes = whole_file(files, file_name(number));
+    if (!bytes || bytes->size() < kMagic.size()) continue;
+    if (std::memcmp(bytes->data(), kMagic.data(), kMagic.size()) != 0) continue;
+    for (RememberedAnswer& answer : decode_answers(std::span(*bytes).subspan(kMagic.size()))) {
+      take(std::move(answer));
+    }
+  }
+}
+
+Result<std::unique_ptr<AnswerLog>> AnswerLog::begin(FileSystem& files,
+                                                    std::span<const RememberedAnswer> answers) {
+  int made = uninterrupted([&] { return files.make_folder(kFolder); });
+  if (made == 0) made = uninterrupted([&] { return files.sync_folder(""); });
+  if (made != 0 && made != EEXIST) return io_error("the folder of answers cannot be made", made);
+  const std::vector<std::uint64_t> old = numbers(files);
+  const std::string path = file_name(old.empty() ? 1 : old.back() + 1);
+  auto file = uninterrupted([&] { return files.create(path); });
+  if (!file.ok()) return io_error("a file of answers cannot be made", file.error);
+  std::vector<std::byte> bytes(kMagic.size());
+  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  for (const RememberedAnswer& answer : answers) {
+    const auto record = encode_answer(answer);
+    bytes.insert(bytes.end(), record.begin(), record.end());
+  }
+  const std::span<const std::byte> pieces[] = {bytes};
+  int failed = append_all(*file.value, pieces);
+  if (failed == 0) failed = uninterrupted([&] { return file.value->sync(); });
+  if (failed == 0) failed = uninterrupted([&] { return files.sync_folder(kFolder); });
+  if (failed != 0) {
+    static_cast<void>(uninterrupted([&] { return files.remove(path); }));
+    return io_error("a file of answers cannot be written", failed);
+  }
+  for (const std::uint64_t number : old) {
+    static_cast<void>(uninterrupted([&] { return files.remove(file_name(number)); }));
+  }
+  return std::unique_ptr<AnswerLog>(new AnswerLog(std::move(file.value), bytes.size()));
+}
+
+Result<void> AnswerLog::append(const RememberedAnswer& answer) {
+  const auto record = encode_answer(answer);
+  if (size_ + record.size() > kFileBytesMax) return {};
+  const std::span<const std::byte> pieces[] = {record};
+  if (const int failed = append_all(*file_, pieces); failed != 0) {
+    size_ = kFileBytesMax;  // what follows a torn record would not be read
+    return io_error("an answer cannot be appended", failed);
+  }
+  size_ += record.size();
+  return {};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,64 @@
+// AnswerLog: the token ids of answers, in files of a cache folder, so that a conversation that
+// comes back after a restart is tokenised as it was said (cache/token_history.h).
+//
+//   answers/00000003.hfa   read when the log is opened; then written anew, without what has
+//   answers/00000004.hfa   been forgotten, under the next number; later answers are appended
+//
+// The format is in docs/formats/cache-folder.md. Each record is verified; reading a file ends
+// at the first that is damaged or cut short, as the last one of a process that was killed may
+// be. A lost record costs time: a prompt is tokenised afresh.
+//
+// One owning thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tier/file_system.h"
+#include "tree/types.h"
+
+namespace holdfast {
+
+struct RememberedAnswer {
+  std::uint64_t key = 0;  // of its conversation, up to and with it
+  SpaceKey space;
+  std::uint64_t opening_bytes = 0;  // of its turn's text, before the answer
+  std::uint64_t text_bytes = 0;
+  Tokens ids;
+  bool operator==(const RememberedAnswer&) const = default;
+};
+
+// One record, as a file holds it.
+[[nodiscard]] std::vector<std::byte> encode_answer(const RememberedAnswer& answer);
+// Takes records from the front for as long as they are whole; any bytes may be given.
+[[nodiscard]] std::vector<RememberedAnswer> decode_answers(std::span<const std::byte> bytes);
+
+class AnswerLog {
+ public:
+  static constexpr ByteCount kFileBytesMax = ByteCount{64} << 20;
+
+  // Hands over what is there, oldest first; what cannot be read is left out. A reader's part.
+  static void read(FileSystem& files, const std::function<void(RememberedAnswer)>& take);
+
+  // Begins a new file with these answers, and removes the older files. A writer's part.
+  // REQUIRES: `files` outlives it.
+  [[nodiscard]] static Result<std::unique_ptr<AnswerLog>> begin(
+      FileSystem& files, std::span<const RememberedAnswer> answers);
+
+  // In the hands of the system when it returns: a crash of this process does not lose it. A
+  // file that has grown too large takes no more, until the next begin().
+  [[nodiscard]] Result<void> append(const RememberedAnswer& answer);
+
+ private:
+  explicit AnswerLog(std::unique_ptr<OpenFile> file, ByteCount size)
+      : file_(std::move(file)), size_(size) {}
+  std::unique_ptr<OpenFile> file_;
+  ByteCount size_ = 0;
+};
+
+}  // namespace holdfast
