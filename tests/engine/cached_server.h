@@ -55,19 +55,21 @@ inline bool same_bits(const Answer& a, const Answer& b) {
 class CachedServer {
  public:
   CachedServer(Engine& engine, ByteCount budget, CacheOptions options = {},
-               Companion* companion = nullptr)
-      : engine_(engine) {
+               Companion* companion = nullptr, LowerTier* lower = nullptr)
+      : engine_(engine), lower_(lower) {
     options.deterministic = true;
     options.memory.budget = budget;
-    cache_ = std::make_unique<StateCache>(engine, options, clock_, companion);
+    cache_ = std::make_unique<StateCache>(engine, options, clock_, companion, lower);
   }
 
   Answer run(const Tokens& prompt, TokenPos stop_reading_at = 1 << 30) {
     const auto cuts = grid_.cuts(prompt);
     const std::vector<MessageSpan> spans;
     const Tokens filed_under = keys(prompt);
-    const Prompt asked{kSpace, prompt, filed_under, cuts, spans, true, std::nullopt};
+    const auto names = cache_->names_for(kSpace, filed_under);
+    const Prompt asked{kSpace, prompt, filed_under, cuts, spans, true, std::nullopt, names};
     receipt = {};
+    fetch(asked);
     cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
     Answer answer;
     for (TokenPos at = receipt.restored; at < length_of(prompt);) {
@@ -95,7 +97,23 @@ class CachedServer {
   Receipt receipt;         // of the last run
   int decoded = kDecoded;  // tokens of each answer
 
+  // As a server that stops: everything is written.
+  void end() {
+    cache_->keep_idle();
+    while (lower_ != nullptr && lower_->work()) {
+    }
+  }
+
  private:
+  void fetch(const Prompt& asked) {
+    if (lower_ == nullptr) return;
+    LowerFetch fetch = cache_->ask_below(asked, cache_->plan(asked, {&kSlot, 1}));
+    while (!fetch.over()) {
+      while (!cache_->ready(fetch)) ASSERT_TRUE(lower_->work());
+      cache_->go_on(fetch, asked, cache_->plan(asked, {&kSlot, 1}), receipt);
+    }
+  }
+
   void decode(Answer& answer) {
     for (int i = 0; i <= decoded; ++i) {
       const auto row = engine_.logits(kSlot);
@@ -110,6 +128,7 @@ class CachedServer {
   }
 
   Engine& engine_;
+  LowerTier* const lower_;
   class StillClock final : public Clock {
    public:
     [[nodiscard]] TimePoint now() const override { return {}; }
