@@ -1,8 +1,9 @@
-// holdfast: serve, chat, explain, version.
+// holdfast: serve, chat, explain, cache, version.
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "cli/cache.h"
 #include "cli/cache_dir.h"
 #include "cli/chat.h"
 #include "cli/explain.h"
@@ -48,8 +49,9 @@ int run(std::vector<std::string> args, char** envp) {
   if (command == "serve") return serve(args, envp);
   if (command == "chat") return chat_main(args, environment_of(envp));
   if (command == "explain") return explain_main(args, environment_of(envp));
+  if (command == "cache") return cache_main(args, environment_of(envp));
   if (command == "version" || command == "--version") return print_version();
-  const std::vector<std::string> known = {"serve", "chat", "explain", "version", "help"};
+  const std::vector<std::string> known = {"serve", "chat", "explain", "cache", "version", "help"};
   const std::string near = nearest_name(command, known);
   return complain("there is no command '" + command + "'" +
                   (near.empty() ? "." : "; did you mean '" + near + "'?") +

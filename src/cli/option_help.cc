@@ -112,6 +112,7 @@ Commands:
   holdfast serve [options]     start the server
   holdfast chat [question]     talk to a running server in the terminal
   holdfast explain [id]        what a request reused, and why not more
+  holdfast cache [command]     what is kept on disk: list, verify, trim, move
   holdfast version             print the version
 
 Start here:

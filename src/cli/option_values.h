@@ -29,6 +29,8 @@ template <typename T>
 
 // "32k" is 32 x 1024, "1m" is 1024 x 1024.
 [[nodiscard]] std::optional<std::int64_t> count_of(std::string_view text);
+// "500M", "1.5g", "10GiB", "4096": bytes, in units of 1024.
+[[nodiscard]] std::optional<std::uint64_t> bytes_of(std::string_view text);
 // on, true, 1, yes, enabled, and their opposites.
 [[nodiscard]] std::optional<bool> truth_of(std::string_view text);
 // Six digits at most: "0.95".

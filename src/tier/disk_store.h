@@ -129,6 +129,8 @@ class DiskStore final : public BlobStore {
   ByteCount discard_quarantine();
 
   [[nodiscard]] std::vector<BlobSummary> list();
+  // Where these stand, their tokens included. REQUIRES: all of one space, from list().
+  [[nodiscard]] std::vector<BlobPath> paths_of(std::span<const BlobSummary> blobs);
 
   // --- notes on spaces, for people (disk_store_spaces.cc) ---
   // Durable when it is answered; what is there already costs nothing from the second call on.

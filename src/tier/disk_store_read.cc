@@ -159,6 +159,25 @@ std::vector<BlobSummary> DiskStore::list() {
   return std::move(*listed);
 }
 
+std::vector<BlobPath> DiskStore::paths_of(std::span<const BlobSummary> blobs) {
+  if (blobs.empty()) return {};
+  std::unordered_set<BlobKey, KeyHash> wanted;
+  std::vector<PathName> anchors;
+  for (const BlobSummary& blob : blobs) {
+    wanted.insert(blob.key);
+    anchors.push_back(blob.anchor);
+  }
+  std::ranges::sort(anchors);
+  anchors.erase(std::ranges::unique(anchors).begin(), anchors.end());
+  const auto entries = index_->along(blobs.front().space, anchors);
+  if (!entries) note_failure(entries.error().message);
+  std::vector<BlobPath> paths;
+  for (const IndexEntry& entry : entries ? *entries : std::vector<IndexEntry>{}) {
+    if (wanted.contains(entry.facts.key)) paths.push_back(entry.facts.path);
+  }
+  return paths;
+}
+
 // --- verifying ---------------------------------------------------------------------------
 
 VerifyReport DiskStore::verify(const VerifyProgress& progress, Rebuild rebuild) {
