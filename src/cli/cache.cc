@@ -108,7 +108,7 @@ Result<SpaceKey> find_space(const std::vector<BlobSummary>& blobs, const std::st
   std::vector<SpaceKey> spaces;
   for (const BlobSummary& blob : blobs) spaces.push_back(blob.space);
   std::ranges::sort(spaces);
-  spaces.erase(std::ranges::unique(spaces).begin(), spaces.end());
+  spaces.erase(std::unique(spaces.begin(), spaces.end()), spaces.end());
   return only_one(
       spaces, front, [](SpaceKey space) { return hex_of(space); }, "space");
 }

@@ -168,7 +168,7 @@ std::vector<BlobPath> DiskStore::paths_of(std::span<const BlobSummary> blobs) {
     anchors.push_back(blob.anchor);
   }
   std::ranges::sort(anchors);
-  anchors.erase(std::ranges::unique(anchors).begin(), anchors.end());
+  anchors.erase(std::unique(anchors.begin(), anchors.end()), anchors.end());
   const auto entries = index_->along(blobs.front().space, anchors);
   if (!entries) note_failure(entries.error().message);
   std::vector<BlobPath> paths;
