@@ -347,7 +347,7 @@ Error out_of_memory() { return {ErrorCode::kUnavailable, "there is not enough me
 
 Result<void> MemorySource::read(ByteCount offset, std::span<std::byte> out) {
   CHECK(offset <= bytes_.size() && out.size() <= bytes_.size() - offset);
-  std::memcpy(out.data(), bytes_.data() + offset, out.size());
+  std::ranges::copy(bytes_.subspan(offset, out.size()), out.begin());
   return {};
 }
 
