@@ -13,7 +13,8 @@ namespace {
 // Before anything was read: a disk of the slower kind.
 constexpr double kBytesPerMsGuess = 0.3e6;
 constexpr ByteCount kEnoughToMeasure = 1 << 20;
-constexpr auto kFlushGlance = std::chrono::milliseconds(100);
+// Paths rest, pauses end and flushes are watched in steps of this.
+constexpr auto kGlance = std::chrono::milliseconds(50);
 
 bool begins_with(const KeptPath& longer, const KeptPath& shorter) {
   return longer.space == shorter.space && longer.keys.size() >= shorter.keys.size() &&
@@ -77,13 +78,19 @@ void LowerTier::run() {
   }
 }
 
-// Waits for the time to write, at most until there is something urgent.
+// Waits a little where it is not the time to write.
 bool LowerTier::may_write(std::unique_lock<std::mutex>& lock) {
-  const auto now = clock_.now();
-  const bool paced = busy_ || in_trouble_;
-  if (hurry_ || !paced || now >= write_again_) return true;
-  news_.wait_for(lock, std::min<Clock::TimePoint::duration>(write_again_ - now, kFlushGlance));
+  const bool paced = (busy_ || in_trouble_) && clock_.now() < write_again_;
+  const bool ready =
+      working_ || std::ranges::any_of(paths_, [&](const KeptPath& path) { return rested(path); });
+  if (hurry_ || (ready && !paced)) return true;
+  news_.wait_for(lock, kGlance);
   return false;
+}
+
+bool LowerTier::rested(const KeptPath& path) const {
+  const auto now = clock_.now();
+  return now - path.latest >= options_.rest || now - path.first >= 10 * options_.rest;
 }
 
 bool LowerTier::work() {
@@ -146,8 +153,10 @@ bool LowerTier::take_next_path() {
   const std::lock_guard lock(mutex_);
   working_ = !paths_.empty();
   if (!working_) return false;
-  keeping_ = std::make_unique<Keeping>(std::move(paths_.front()));
-  paths_.pop_front();
+  auto next = std::ranges::find_if(paths_, [&](const KeptPath& path) { return rested(path); });
+  if (next == paths_.end()) next = paths_.begin();
+  keeping_ = std::make_unique<Keeping>(std::move(*next));
+  paths_.erase(next);
   return true;
 }
 
@@ -290,7 +299,12 @@ void LowerTier::keep(KeptPath path) {
   {
     const std::lock_guard lock(mutex_);
     if (!published_.writes) return;
-    std::erase_if(paths_, [&](const KeptPath& waiting) { return begins_with(path, waiting); });
+    path.first = path.latest = clock_.now();
+    std::erase_if(paths_, [&](const KeptPath& waiting) {
+      if (!begins_with(path, waiting)) return false;
+      path.first = std::min(path.first, waiting.first);
+      return true;
+    });
     if (paths_.size() == options_.paths_max) {
       paths_.pop_front();
       ++published_.paths_lost;
@@ -335,7 +349,7 @@ bool LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
     const bool goes_on = go_on(left);
     lock.lock();
     if (!goes_on) return false;
-    idle_.wait_for(lock, kFlushGlance);
+    idle_.wait_for(lock, kGlance);
   }
 }
 

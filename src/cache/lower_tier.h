@@ -11,8 +11,9 @@
 //
 // Writing behind. Paths that wait to be kept refer to memory's states weakly: memory may drop
 // what has not been written yet, and then it is not written. So this tier holds nothing
-// alive but the blob that it is writing (W1). While requests are at work it writes slowly, and
-// after a failure not for a while.
+// alive but the blob that it is writing (W1). A path rests before it is written: often the
+// next turn takes its place, and a snapshot less is written. While requests are at work it
+// writes slowly, and after a failure not for a while.
 //
 // Invariants, verified by check():
 //   W1  at most one blob's states are held alive, and only inside work()
@@ -93,11 +94,16 @@ struct KeptPath {
   std::vector<KeptRows> rows;     // ascending
   std::vector<KeptPlace> places;  // the most valuable first
   ByteCount bytes = 0;            // of all that, written or not
+  // Set by keep().
+  Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
+  Clock::TimePoint latest{};  // when it came
 };
 
 struct LowerOptions {
   TokenPos blob_tokens = 256;  // rows in one blob
-  std::size_t paths_max = 256;
+  std::size_t paths_max = 64;
+  // How long a path rests; one that goes on and on at most 10 times as long.
+  std::chrono::milliseconds rest{2000};
   // Written while requests are at work; 0: as fast as it goes.
   ByteCount busy_bytes_per_s = ByteCount{32} << 20;
   double pause_after_failure_ms = 10'000;
@@ -156,6 +162,7 @@ class LowerTier {
                              const Pending<Brought>& reply);
   [[nodiscard]] bool keep_something();
   bool take_next_path();
+  [[nodiscard]] bool rested(const KeptPath& path) const;
   void keep_rows(TokenRange range);
   void keep_place(const KeptPlace& place);
   template <typename AnyBlob>
@@ -163,7 +170,7 @@ class LowerTier {
   void note_trouble(const std::string& what);
   void finish_path();
   void publish();
-  [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock) REQUIRES_LOCK(mutex_);
 
   BlobStore& store_;
   const std::shared_ptr<const KnownEnds> known_;

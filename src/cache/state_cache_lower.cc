@@ -12,8 +12,12 @@ namespace {
 constexpr TokenPos kWorthAsking = 32;
 // What was promised may turn out to be damaged; then there is a shallower place.
 constexpr int kTriesMax = 3;
-// A store that does not answer costs no more than this, or what reading would take.
+// The distance of places of a model without extents, which has no measure of its own.
+constexpr TokenPos kRecurrentSpacing = 1024;
+// A store that does not answer costs no more than reading would, or, where that is not known,
+// this.
 constexpr double kPatienceMs = 3000.0;
+constexpr double kPatienceLeastMs = 100.0;
 
 }  // namespace
 
@@ -35,7 +39,8 @@ LowerFetch StateCache::ask_below(const Prompt& prompt, const Outlook& outlook) {
   fetch.stage = LowerFetch::Stage::kLooking;
   fetch.look = lower_->look(prompt.space, prompt.keys);
   fetch.began = clock_.now();
-  fetch.patience_ms = std::max(kPatienceMs, ms_per_token_ * (limit - outlook.plan.keep));
+  const double reading_ms = ms_per_token_ * (known - outlook.plan.keep);
+  fetch.patience_ms = reading_ms > 0.0 ? std::max(reading_ms, kPatienceLeastMs) : kPatienceMs;
   return fetch;
 }
 
@@ -118,22 +123,30 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
 
 // --- down ------------------------------------------------------------------------------
 
-// The deepest place first: that is where the conversation goes on. Places in between as
-// far apart as they are when memory is scarce, but for those that many paths share.
+// Where the conversation goes on: at the deepest place, or at the last prompt's end where the
+// client does not repeat the answer as it was. Where others begin: at ends of system prompts
+// and junctions. Between them as far apart as when memory is scarce, so that all snapshots
+// together weigh no more than the rows. The deepest comes first.
 std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match) const {
-  const TokenPos spacing = scarce_spacing(engine_.shape(), 1024);
+  std::vector<const Stop*> places;
+  const Stop* last_prompt = nullptr;
+  for (const Stop& stop : match.stops) {
+    if (!stop.restorable || !stop.has_snapshot) continue;
+    places.push_back(&stop);
+    if (stop.marks.has(Hint::kPromptEnd)) last_prompt = &stop;
+  }
+  const TokenPos spacing = scarce_spacing(engine_.shape(), kRecurrentSpacing);
   std::vector<KeptPlace> kept;
   TokenPos last = 0;
-  for (auto stop = match.stops.begin(); stop != match.stops.end(); ++stop) {
-    if (!stop->restorable || !stop->has_snapshot) continue;
-    const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction) ||
-                        stop->marks.has(Hint::kPromptEnd);
-    const bool deepest = std::none_of(std::next(stop), match.stops.end(), [](const Stop& later) {
-      return later.restorable && later.has_snapshot;
-    });
-    if (!shared && !deepest && stop->position - last < spacing) continue;
+  for (const Stop* stop : places) {
+    const bool goes_on = stop == places.back() || stop == last_prompt;
+    const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);
+    const TokenPos fresh = stop->position - last;
+    if (!goes_on && !shared && fresh < spacing) continue;
+    // Few tokens may stand between two places, and yet each is the one that is wanted.
+    const TokenPos saves = std::max(fresh, std::min(spacing, stop->position));
     kept.push_back({stop->position, memory_.tree().snapshot(stop->node), stop->marks,
-                    static_cast<std::uint64_t>(stop->position - last)});
+                    static_cast<std::uint64_t>(saves)});
     last = stop->position;
   }
   std::ranges::reverse(kept);
