@@ -315,6 +315,7 @@ Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens
 
   ByteCount bytes = 0;
   std::vector<RowsView> views;
+  views.reserve(uses.size());
   for (const BlockUse& use : uses) {
     views.push_back(view_of(use));
     bytes += static_cast<ByteCount>(use.range.length()) * row_bytes_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "engine/llama/llama_context_params.h"
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_rows.h"
@@ -393,7 +392,6 @@ const char* LlamaMtp::rows_defect(const CompanionPoint& point) const {
     }
     const auto count = static_cast<std::size_t>(rows.block_end - rows.block_begin);
     if (rows.bytes.size() != row_bytes * count) return "a block of its rows is not of this model";
-    if (hash_bytes(rows.bytes) != rows.checksum) return "a block of its rows is damaged";
     covered = rows.end;
   }
   return covered < length ? "its rows are not kept to the end" : nullptr;

@@ -5,11 +5,12 @@
 #include <llama-memory.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
 
 namespace holdfast {
 
@@ -58,113 +59,172 @@ class LlamaRowMap::Recorder final : public llama_io_write_i {
   std::size_t tensor_bytes_ = 0;
 };
 
-// Feeds a state back: the extents' meta is made, the rest of the meta comes from the
-// snapshot; rows from their blocks, other tensors from the snapshot.
+// Feeds a state back: the extents' meta is made, the rest of the meta and its tensors come
+// from the snapshot. Where the library wants the rows is only taken down.
 //
 // The library reads a cell field by field, four times for each token. So cells are made
-// as they are read, and a field costs a few instructions.
-class LlamaRowMap::Gatherer final : public llama_io_read_i {
+// some time before they are read, and a field costs a few instructions.
+class LlamaRowMap::Feeder final : public llama_io_read_i {
  public:
-  Gatherer(const LlamaRowMap& map, const RestorePoint& point)
-      : map_(map), point_(point), cell_bytes_(map.cell_meta_bytes()), cell_at_(cell_bytes_) {
+  Feeder(const LlamaRowMap& map, const RestorePoint& point)
+      : map_(map), tokens_(map.has_extents_ ? point.tokens : TokenSpan{}) {
     if (point.snapshot) rest_ = point.snapshot->bytes.subspan(kBlobHead);
     if (!map.has_extents_) return;
-    cells_left_ = point.tokens.size();
     before_cells_ = map.meta_before_cells_;
-    const auto count = static_cast<std::uint32_t>(point.tokens.size());
+    const auto count = static_cast<std::uint32_t>(tokens_.size());
     std::memcpy(before_cells_.data() + before_cells_.size() - sizeof count, &count, sizeof count);
-    before_ = before_cells_;
+    piece_ = before_cells_;
     after_ = map.meta_after_cells_;
   }
 
   void read(void* into, std::size_t size) override {
-    read_bytes_ += size;
-    if (cell_at_ == cell_bytes_ && (!before_.empty() || cells_left_ == 0)) {
-      auto& source = !before_.empty() ? before_ : !after_.empty() ? after_ : rest_;
-      std::memcpy(into, take(source, size).data(), size);
-      return;
-    }
-    if (cell_at_ == cell_bytes_) next_cell();
-    if (cell_bytes_ - cell_at_ < size) throw std::runtime_error("the cells are read otherwise");
-    const std::byte* const field = cell_.data() + cell_at_;
-    cell_at_ += size;
-    if (size == sizeof(std::uint32_t)) {  // nearly always; a copy of known size is one move
-      std::memcpy(into, field, sizeof(std::uint32_t));
-    } else {
-      std::memcpy(into, field, size);
+    const std::byte* const field = take(size);
+    switch (size) {  // a copy of known size is a move or two
+      case sizeof(std::int32_t): std::memcpy(into, field, sizeof(std::int32_t)); break;
+      case kCellName: std::memcpy(into, field, kCellName); break;
+      default: std::memcpy(into, field, size);
     }
   }
 
   void read_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
-    read_bytes_ += size;
-    if (segment_ == map_.segments_.size()) {
-      ggml_backend_tensor_set(tensor, take(rest_, size).data(), offset, size);
+    if (wanted_.size() == map_.segments_.size()) {
+      ggml_backend_tensor_set(tensor, take(size), offset, size);
       return;
     }
-    const std::size_t cell_bytes = map_.segments_[segment_].cell_bytes;
-    if (size != cell_bytes * point_.tokens.size()) {
+    const std::size_t cell_bytes = map_.segments_[wanted_.size()].cell_bytes;
+    if (size != cell_bytes * tokens_.size()) {
       throw std::runtime_error("the cells are not in one piece");
     }
-    gather(tensor, offset, cell_bytes);
-    bytes_before_ += cell_bytes;
-    ++segment_;
+    wanted_.push_back({tensor, offset, cell_bytes});
+    read_bytes_ += size;
   }
 
   std::size_t n_bytes() override { return read_bytes_; }
+
+  // Where the library wants the rows of cells 0 and up.
+  [[nodiscard]] std::span<const Segment> wanted() const { return wanted_; }
   [[nodiscard]] bool used_up() const {
-    return before_.empty() && cells_left_ == 0 && cell_at_ == cell_bytes_ && after_.empty() &&
-           rest_.empty();
+    return piece_.empty() && cells_made_ == tokens_.size() && after_.empty() && rest_.empty() &&
+           wanted_.size() == map_.segments_.size();
   }
 
  private:
-  static std::span<const std::byte> take(std::span<const std::byte>& source, std::size_t size) {
-    if (source.size() < size) throw std::runtime_error("the state is too short");
-    const auto taken = source.first(size);
-    source = source.subspan(size);
+  static constexpr std::size_t kCellsAtOnce = 64;  // stay in the nearest cache
+
+  // No field goes across the end of a piece.
+  const std::byte* take(std::size_t size) {
+    if (piece_.empty()) next_piece();
+    if (piece_.size() < size) throw std::runtime_error("the state is too short");
+    const std::byte* const taken = piece_.data();
+    piece_ = piece_.subspan(size);
+    read_bytes_ += size;
     return taken;
   }
 
-  void next_cell() {
-    const std::size_t index = point_.tokens.size() - cells_left_;
-    cell_ = map_.make_cell(static_cast<TokenPos>(index), point_.tokens[index]);
-    --cells_left_;
-    cell_at_ = 0;
+  // Apart, so that a field that is there costs no more than its copy.
+  [[gnu::noinline]] void next_piece() {
+    if (cells_made_ < tokens_.size()) {
+      piece_ = next_cells();
+    } else {
+      piece_ = std::exchange(after_.empty() ? rest_ : after_, {});
+    }
   }
 
-  // In a block of k rows the rows of one tensor lie together, after k times the
-  // cell bytes of the tensors before it. They go into a device's memory in one piece.
-  void gather(ggml_tensor* tensor, std::size_t offset, std::size_t cell_bytes) {
-    const auto length = static_cast<TokenPos>(point_.tokens.size());
-    const bool direct = on_host(tensor);
-    if (!direct) staged_.resize(cell_bytes * point_.tokens.size());
-    std::byte* into = direct ? static_cast<std::byte*>(tensor->data) + offset : staged_.data();
-    for (const RowsView& rows : point_.rows) {
-      const TokenPos used = std::min(rows.end, length) - rows.begin;
-      if (used <= 0) break;
-      const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
-      const auto skipped = static_cast<std::size_t>(rows.begin - rows.block_begin);
-      std::memcpy(into + static_cast<std::size_t>(rows.begin) * cell_bytes,
-                  rows.bytes.data() + bytes_before_ * block_rows + skipped * cell_bytes,
-                  static_cast<std::size_t>(used) * cell_bytes);
+  std::span<const std::byte> next_cells() {
+    const std::size_t count = std::min(kCellsAtOnce, tokens_.size() - cells_made_);
+    const std::size_t size = map_.cell_meta_bytes();
+    for (std::size_t i = 0; i < count; ++i, ++cells_made_) {
+      const auto into = std::span(cells_).subspan(i * size / sizeof cells_[0]);
+      map_.make_cell(static_cast<TokenPos>(cells_made_), tokens_[cells_made_],
+                     into.first<kCellFields>());  // the next cell may begin before its end
     }
-    if (!direct) ggml_backend_tensor_set(tensor, staged_.data(), offset, staged_.size());
+    return std::as_bytes(std::span(cells_)).first(count * size);
   }
 
   const LlamaRowMap& map_;
-  const RestorePoint& point_;
-  // What is still to be read, in this order: before_, the cells, after_, rest_.
+  const TokenSpan tokens_;  // one for each cell
+  // Read in this order: before_cells_, the cells, after_, rest_.
+  std::span<const std::byte> piece_;     // what is left of the current one
   std::vector<std::byte> before_cells_;  // with this state's number of cells
-  std::span<const std::byte> before_;
-  std::size_t cells_left_ = 0;  // that have not been made
-  const std::size_t cell_bytes_;
-  std::size_t cell_at_;  // in the current one
-  Cell cell_{};
+  std::array<std::int32_t, kCellsAtOnce * kCellFields> cells_{};
+  std::size_t cells_made_ = 0;
   std::span<const std::byte> after_;
   std::span<const std::byte> rest_;  // of the snapshot
-  StateBytes staged_;                // one tensor's rows, where they go to a device
-  std::size_t segment_ = 0;
-  std::size_t bytes_before_ = 0;
+  std::vector<Segment> wanted_;
   std::size_t read_bytes_ = 0;
+};
+
+// Brings rows from their blocks into the library's tensors.
+//
+// A block is verified and copied while it is in the processor's cache. A device wants each
+// tensor in one piece, however many blocks that is.
+class LlamaRowMap::RowWriter {
+ public:
+  RowWriter(std::span<const Segment> into, const RestorePoint& point)
+      : into_(into), length_(length_of(point.tokens)), blocks_(point.rows) {}
+
+  void write() {
+    const bool direct =
+        std::ranges::all_of(into_, [](const Segment& segment) { return on_host(segment.tensor); });
+    while (!blocks_.empty()) {
+      const auto some = direct ? cacheful(blocks_) : blocks_;
+      for (const RowsView& rows : some) {
+        const bool intact = hash_bytes(rows.bytes) == rows.checksum;
+        if (!intact) throw std::runtime_error("its bytes are damaged.");
+      }
+      write(some);
+      blocks_ = blocks_.subspan(some.size());
+    }
+  }
+
+ private:
+  // A part of the second-level cache of any processor.
+  static constexpr std::size_t kCachefulBytes = 256 << 10;
+
+  static std::span<const RowsView> cacheful(std::span<const RowsView> blocks) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < blocks.size() && bytes < kCachefulBytes; ++count) {
+      bytes += blocks[count].bytes.size();
+    }
+    return blocks.first(count);
+  }
+
+  void write(std::span<const RowsView> blocks) {
+    std::size_t bytes_before = 0;  // of each row, in the tensors before
+    for (const Segment& segment : into_) {
+      write(segment, blocks, bytes_before);
+      bytes_before += segment.cell_bytes;
+    }
+  }
+
+  // In a block of k rows the rows of one tensor lie together, after k times the
+  // cell bytes of the tensors before it.
+  void write(const Segment& segment, std::span<const RowsView> blocks, std::size_t bytes_before) {
+    const std::size_t cell_bytes = segment.cell_bytes;
+    const TokenPos begin = blocks.front().begin;
+    const TokenPos end = std::min(blocks.back().end, length_);
+    if (begin >= end) return;
+    const std::size_t offset = segment.offset + cell_bytes * static_cast<std::size_t>(begin);
+    const bool direct = on_host(segment.tensor);
+    if (!direct) staged_.resize(cell_bytes * static_cast<std::size_t>(end - begin));
+    std::byte* into =
+        direct ? static_cast<std::byte*>(segment.tensor->data) + offset : staged_.data();
+    for (const RowsView& rows : blocks) {
+      const TokenPos used = std::min(rows.end, length_) - rows.begin;
+      if (used <= 0) break;
+      const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
+      const auto skipped = static_cast<std::size_t>(rows.begin - rows.block_begin);
+      std::memcpy(into + static_cast<std::size_t>(rows.begin - begin) * cell_bytes,
+                  rows.bytes.data() + bytes_before * block_rows + skipped * cell_bytes,
+                  static_cast<std::size_t>(used) * cell_bytes);
+    }
+    if (!direct) ggml_backend_tensor_set(segment.tensor, staged_.data(), offset, staged_.size());
+  }
+
+  const std::span<const Segment> into_;
+  const TokenPos length_;
+  std::span<const RowsView> blocks_;  // that have not been written
+  StateBytes staged_;                 // one tensor's rows, where they go to a device
 };
 
 Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context, SlotId slot,
@@ -210,18 +270,24 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
     Token token = 0;
     const auto written = cells.subspan(cell * static_cast<std::size_t>(i), cell);
     if (cell == kNamedCell) std::memcpy(&token, written.data() + 16, sizeof token);
-    const Cell made = map->make_cell(i, token);
-    const bool same = std::ranges::equal(std::span(made).first(cell - 4), written.first(cell - 4));
+    std::array<std::int32_t, kCellFields> made{};
+    map->make_cell(i, token, made);
+    const auto known = std::as_bytes(std::span(made)).first(cell - 4);
+    const bool same = std::ranges::equal(known, written.first(cell - 4));
     if (!same) return unknown_layout("a cell of unknown content.");
   }
   return map;
 }
 
-LlamaRowMap::Cell LlamaRowMap::make_cell(TokenPos position, Token token) const {
-  // The sequence comes last; the reader puts its own in its place.
-  const std::array<std::int32_t, 6> named = {position, 1, position, position, token, 0};
-  const std::array<std::int32_t, 6> plain = {position, 1, 0, 0, 0, 0};
-  return std::bit_cast<Cell>(cells_name_tokens_ ? named : plain);
+// The sequence comes last; the reader puts its own in its place. Field by field into its
+// place: a cell that is made elsewhere and copied in wider steps waits for its fields.
+void LlamaRowMap::make_cell(TokenPos position, Token token, CellSpan into) const {
+  into[0] = position;
+  into[1] = 1;
+  into[2] = cells_name_tokens_ ? position : 0;
+  into[3] = cells_name_tokens_ ? position : 0;
+  into[4] = cells_name_tokens_ ? token : 0;
+  into[5] = 0;
 }
 
 void LlamaRowMap::copy_out(std::span<ExtentRows> blocks) const {
@@ -251,9 +317,10 @@ void LlamaRowMap::copy_out(std::span<ExtentRows> blocks) const {
 }
 
 void LlamaRowMap::restore(llama_context* context, SlotId slot, const RestorePoint& point) const {
-  Gatherer gatherer(*this, point);
-  llama_get_memory(context)->state_read(gatherer, slot.value, 0);
-  if (!gatherer.used_up()) throw std::runtime_error("the library did not take all of it");
+  Feeder feeder(*this, point);
+  llama_get_memory(context)->state_read(feeder, slot.value, 0);
+  if (!feeder.used_up()) throw std::runtime_error("the library did not take all of it");
+  RowWriter(feeder.wanted(), point).write();
 }
 
 }  // namespace holdfast

@@ -44,7 +44,9 @@ class LlamaRowMap {
   // and their bytes have their size.
   void copy_out(std::span<ExtentRows> blocks) const;
 
-  // Brings `slot` to the point. Throws what the library throws.
+  // Brings `slot` to the point. Throws what the library throws, and when a block is damaged;
+  // the slot then holds no usable state.
+  // REQUIRES: the point's blocks have row_bytes() for each of their tokens.
   void restore(llama_context* context, SlotId slot, const RestorePoint& point) const;
 
  private:
@@ -54,15 +56,18 @@ class LlamaRowMap {
     std::size_t cell_bytes = 0;
   };
   class Recorder;
-  class Gatherer;
+  class Feeder;
+  class RowWriter;
 
   // What the library writes for one cell: position, count of sequences (1), with
   // M-RoPE {x, y, token}, and the sequence.
   static constexpr std::size_t kPlainCell = 12;
   static constexpr std::size_t kNamedCell = 24;
-  using Cell = std::array<std::byte, kNamedCell>;  // cell_meta_bytes() of it are used
+  static constexpr std::size_t kCellName = 12;  // {x, y, token}
+  static constexpr std::size_t kCellFields = kNamedCell / sizeof(std::int32_t);
+  using CellSpan = std::span<std::int32_t, kCellFields>;  // cell_meta_bytes() of it are used
 
-  [[nodiscard]] Cell make_cell(TokenPos position, Token token) const;
+  void make_cell(TokenPos position, Token token, CellSpan into) const;
   [[nodiscard]] std::size_t cell_meta_bytes() const {
     return cells_name_tokens_ ? kNamedCell : kPlainCell;
   }
