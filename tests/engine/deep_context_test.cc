@@ -2,7 +2,7 @@
 // The recurrent layers report the sequence's end as their only position; what is
 // found again is decided by tokens, and a diverging request drops nothing.
 //
-// 50,000 tokens by default; HOLDFAST_DEEP_TOKENS=250000 for the length of the
+// 20,000 tokens by default; HOLDFAST_DEEP_TOKENS=250000 for the length of the
 // report that it answers.
 #include <cstdlib>
 
@@ -13,7 +13,7 @@ namespace {
 
 TokenPos deep_tokens() {
   const char* wanted = std::getenv("HOLDFAST_DEEP_TOKENS");
-  return wanted != nullptr ? std::atoi(wanted) : 50'000;
+  return wanted != nullptr ? std::atoi(wanted) : 20'000;
 }
 
 class DeepContext : public ::testing::TestWithParam<TokenPos> {};

@@ -47,7 +47,7 @@ TEST_P(Soak, EveryAnswerHasTheBitsOfAColdOne) {
     CachedServer warm(*warm_model->engine, budget);
     warm.decoded = 8;
     std::vector<Tokens> histories = {turn(60, 1), turn(90, 2)};
-    for (int step = 0; step < 12; ++step) {
+    for (int step = 0; step < 6; ++step) {
       Tokens prompt = histories[below(histories.size())];
       if (below(4) == 0) prompt.resize(1 + below(prompt.size()));    // cut back
       if (below(4) == 0) prompt[below(prompt.size())] = below(256);  // edited

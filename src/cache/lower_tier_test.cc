@@ -1,0 +1,237 @@
+#include "cache/lower_tier.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "base/hash.h"
+#include "tier/blob_maker.h"
+#include "tier/disk_store.h"
+#include "tier/simulated_files.h"
+
+namespace holdfast {
+namespace {
+
+using namespace tier_testing;
+
+constexpr SpaceKey kSpace{3, 4};
+
+Tokens counting(std::size_t count, Token from = 0) {
+  Tokens tokens(count);
+  for (std::size_t i = 0; i < count; ++i) tokens[i] = from + static_cast<Token>(i);
+  return tokens;
+}
+
+// States of one path, as memory holds them.
+struct Held {
+  Held(Tokens path, std::vector<TokenPos> positions) : keys(std::move(path)) {
+    const BlobMaker maker(kSpace, keys);
+    rows = maker.rows({0, length_of(keys)}).rows;
+    for (const TokenPos position : positions) places.push_back(maker.place(position));
+  }
+  [[nodiscard]] KeptPath path() const {
+    KeptPath path;
+    path.space = kSpace;
+    path.keys = keys;
+    for (const BlockUse& use : rows) path.rows.push_back({use.block, use.range});
+    for (const PlaceBlob& place : places) {
+      path.places.push_back({place.path.range.end, place.snapshot, place.marks, place.saves});
+    }
+    path.bytes = 1;
+    return path;
+  }
+
+  Tokens keys;
+  std::vector<BlockUse> rows;
+  std::vector<PlaceBlob> places;
+};
+
+class LowerTierTest : public ::testing::Test {
+ protected:
+  void open(LowerOptions options = {}) {
+    tier_.reset();
+    known_ = std::make_shared<KnownEnds>();
+    DiskOptions disk;
+    disk.budget = 1 << 20;
+    disk.known_ends = known_;
+    store_.reset();
+    auto opened = DiskStore::open(files_, disk, 1000);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    store_ = std::move(*opened);
+    options.blob_tokens = 64;
+    options.rest = std::chrono::milliseconds(0);
+    tier_.emplace(*store_, known_, clock_, options);
+    tier_->on_news = [this] {
+      const std::lock_guard lock(mutex_);
+      ++news_;
+      changed_.notify_all();
+    };
+  }
+  bool flush() {
+    return tier_->flush([](ByteCount) { return true; });
+  }
+  template <typename T>
+  T wait_for(const std::shared_ptr<Pending<T>>& answer) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return answer->ready(); });
+    return std::move(answer->value());
+  }
+
+  SimulatedFiles files_;
+  SteadyClock clock_;
+  std::shared_ptr<KnownEnds> known_;
+  std::unique_ptr<DiskStore> store_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int news_ = 0;
+  std::optional<LowerTier> tier_;
+};
+
+TEST_F(LowerTierTest, WhatWasKeptComesUpAsItWas) {
+  open();
+  tier_->start();
+  const Held held(counting(200), {150, 200});
+  tier_->keep(held.path());
+  ASSERT_TRUE(flush());
+  PathNamer names(kSpace);
+  names.append(held.keys);
+  EXPECT_EQ(tier_->deepest(names.anchors()), 200);
+
+  StoreMatch match = wait_for(tier_->look(kSpace, held.keys));
+  EXPECT_EQ(match.covered, 200);
+  ASSERT_EQ(match.places.size(), 2U);
+  LowerChoice choice;
+  choice.position = 150;
+  choice.place = match.places[0];
+  for (const RowsHit& hit : match.rows) {
+    const TokenRange wanted = intersection(hit.range, {70, 150});
+    if (!wanted.empty()) choice.rows.push_back({hit.key, wanted, hit.bytes});
+  }
+  const Brought brought = wait_for(tier_->bring(std::move(match), std::move(choice)));
+  EXPECT_TRUE(brought.all);
+  EXPECT_EQ(hash_bytes(brought.snapshot->bytes()), hash_bytes(held.places[0].snapshot->bytes()));
+  TokenPos reached = 70;
+  for (const BlockUse& use : brought.rows) {
+    EXPECT_EQ(use.range.begin, reached);
+    reached = use.range.end;
+  }
+  EXPECT_EQ(reached, 150);
+}
+
+TEST_F(LowerTierTest, WhatMemoryDroppedIsNotWritten) {
+  open();
+  {
+    const Held held(counting(200), {200});
+    tier_->keep(held.path());
+  }
+  while (tier_->work()) {
+  }
+  EXPECT_EQ(store_->stats().blobs(), 0U);
+  EXPECT_GT(tier_->status().lost, 0U);
+}
+
+TEST_F(LowerTierTest, APathThatGoesOnTakesThePlaceOfItsBeginning) {
+  open();
+  const Held shorter(counting(100), {100});
+  const Held longer(counting(200), {200});
+  const Held other(counting(100, 7), {100});
+  tier_->keep(shorter.path());
+  tier_->keep(other.path());
+  tier_->keep(longer.path());
+  EXPECT_EQ(tier_->status().paths_waiting, 2U);
+  EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+  tier_->keep(shorter.path());  // it may hold a place that the longer one has not
+  EXPECT_EQ(tier_->status().paths_waiting, 3U);
+  EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+}
+
+TEST_F(LowerTierTest, OnlySoManyPathsWait) {
+  LowerOptions options;
+  options.paths_max = 3;
+  open(options);
+  std::vector<Held> all;
+  for (Token i = 0; i < 5; ++i) all.emplace_back(counting(80, 100 * i), std::vector<TokenPos>{80});
+  for (const Held& held : all) tier_->keep(held.path());
+  EXPECT_EQ(tier_->status().paths_waiting, 3U);
+  EXPECT_EQ(tier_->status().paths_lost, 2U);
+  EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+}
+
+TEST_F(LowerTierTest, NothingIsWrittenTwice) {
+  open();
+  const Held held(counting(200), {200});
+  for (int i = 0; i < 3; ++i) {
+    tier_->keep(held.path());
+    while (tier_->work()) {
+    }
+  }
+  EXPECT_EQ(store_->stats().stored, 5U);  // four of rows, and the place
+}
+
+TEST_F(LowerTierTest, TroubleIsToldOnceAndEnds) {
+  open();
+  std::vector<std::string> told;
+  tier_->on_trouble = [&](const std::string& what) { told.push_back(what); };
+  const Held first(counting(200), {200});
+  const Held second(counting(200, 1000), {200});
+  files_.set_capacity(100);
+  for (const Held* held : {&first, &second}) {
+    tier_->keep(held->path());
+    while (tier_->work()) {
+    }
+  }
+  EXPECT_EQ(told.size(), 1U);
+  files_.set_capacity(1 << 20);
+  tier_->keep(first.path());
+  while (tier_->work()) {
+  }
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_NE(told[0], "");
+  EXPECT_EQ(told[1], "");
+  EXPECT_EQ(store_->stats().stored, 5U);
+}
+
+// Asked from one thread, stopped by another, with everything under way. For the sanitizers.
+TEST_F(LowerTierTest, AnythingAtAnyTime) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::minstd_rand random(seed);
+    LowerOptions options;
+    options.paths_max = 4;
+    open(options);
+    tier_->start();
+    std::vector<Held> all;
+    for (int i = 0; i < 6; ++i) {
+      const auto length = static_cast<TokenPos>(65 + random() % 200);
+      all.emplace_back(counting(static_cast<std::size_t>(length), 50 * static_cast<Token>(i)),
+                       std::vector<TokenPos>{length});
+    }
+    std::vector<std::shared_ptr<Pending<StoreMatch>>> looks;
+    for (int i = 0; i < 60; ++i) {
+      const Held& held = all[random() % all.size()];
+      switch (random() % 6) {
+        case 0:
+        case 1: tier_->keep(held.path()); break;
+        case 2: looks.push_back(tier_->look(kSpace, held.keys)); break;
+        case 3: tier_->set_busy(random() % 2 == 0); break;
+        case 4:
+          if (!looks.empty()) looks.back()->give_up();
+          break;
+        default:
+          if (random() % 10 == 0) tier_->clear();
+          EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+      }
+    }
+    std::promise<void> stopped;
+    std::thread stopper([&] {
+      if (seed % 2 == 0) flush();
+      tier_->stop();
+      stopped.set_value();
+    });
+    stopped.get_future().wait();
+    stopper.join();
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

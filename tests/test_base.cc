@@ -1,0 +1,1 @@
+// Carries the compiled header that all tests share (tests/CMakeLists.txt).
