@@ -221,6 +221,7 @@ void append_disk(std::string& out, const LowerStatus& disk) {
   count(object, "gone_before_written", disk.lost + disk.paths_lost);
   count(object, "quarantined", store.quarantined);
   count(object, "failed", store.failed);
+  boolean(object, "volume_full", store.full);
   text_or_null(object, "last_failure", store.last_failure);
 }
 

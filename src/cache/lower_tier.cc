@@ -226,6 +226,9 @@ void LowerTier::put(const AnyBlob& blob) {
   if (store_.holds(*facts)) return keeping_->present.push_back(facts->key);
   const auto answer = store_.put(blob, clock_.unix_ms());
   if (!answer) return note_trouble(answer.error().message);
+  if (*answer == PutAnswer::kDeclined && store_.stats().full) {
+    return note_trouble("the volume is full");
+  }
   if (in_trouble_ && on_trouble) on_trouble("");
   in_trouble_ = false;
   if (*answer != PutAnswer::kStored || options_.busy_bytes_per_s == 0) return;

@@ -69,6 +69,7 @@ struct StoreStats {
   std::uint64_t failed = 0;       // calls that the system answered with an error
   std::uint64_t index_rebuilds = 0;
   std::string last_failure;  // the latest of either, one line
+  bool full = false;         // the latest put was declined because the volume has no room
 
   [[nodiscard]] std::uint64_t blobs() const { return rows_blobs + place_blobs; }
   [[nodiscard]] ByteCount bytes() const { return rows_bytes + place_bytes + quarantine_bytes; }

@@ -129,8 +129,8 @@ std::optional<PutAnswer> DiskStore::answer_unread(const BlobFacts& facts) {
   wanted.saves = facts.saves;
   wanted.used_ms = now_ms_;
   const auto free = uninterrupted([&] { return files_.free_bytes(); });
-  const bool full = free.ok() && free.value < wanted.bytes + options_.free_min;
-  if (!full && make_room(wanted.bytes, value_of(wanted))) return std::nullopt;
+  stats_.full = free.ok() && free.value < wanted.bytes + options_.free_min;
+  if (!stats_.full && make_room(wanted.bytes, value_of(wanted))) return std::nullopt;
   ++stats_.declined;
   return PutAnswer::kDeclined;
 }
