@@ -11,7 +11,7 @@ namespace {
 // High enough that a new server tries.
 constexpr double kFirstGuess = 0.8;
 // A guess counts as much as this many tries.
-constexpr double kGuessTries = 4.0;
+constexpr double kGuessTries = 2.0;
 
 }  // namespace
 
@@ -28,6 +28,10 @@ void AcceptanceByPosition::note(TokenPos drafted, TokenPos accepted) {
   if (accepted < std::min(drafted, kPositions)) {
     positions_[static_cast<std::size_t>(accepted)].add(1.0, 0.0);
   }
+}
+
+void AcceptanceByPosition::note_missing(TokenPos position) {
+  if (position < kPositions) positions_[static_cast<std::size_t>(position)].add(1.0, 0.0);
 }
 
 void AcceptanceByPosition::forget(double share) {

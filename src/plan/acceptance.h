@@ -1,5 +1,5 @@
 // AcceptanceByPosition: how often the first, second, third ... token of a draft is
-// right, given that those before it were.
+// there and right, given that those before it were.
 //
 // Evidence fades as new evidence comes, so a position remembers its last kMemory
 // tries or so. Where there is little, a guess takes its place: what a server has seen
@@ -24,10 +24,14 @@ class AcceptanceByPosition {
  public:
   static constexpr TokenPos kPositions = 32;  // longer drafts are not asked for
   static constexpr double kMemory = 32.0;
+  static constexpr double kUntried = 1.0 / 128;  // to forget with each step without a draft
 
   // Of `drafted` tokens the first `accepted` were right.
   // REQUIRES: 0 <= accepted <= drafted.
   void note(TokenPos drafted, TokenPos accepted);
+  // The draft ended before this position, though more was asked for, and all of it was
+  // right: a try that gave nothing.
+  void note_missing(TokenPos position);
   // Lets this share of the evidence go: time has passed without any.
   void forget(double share);
   // Takes a request's evidence over when it ends.

@@ -1,95 +1,86 @@
-// DraftCosts: what a step of the server costs, learned from those that ran.
+// DraftCosts: what steps with and without drafts cost, learned from those that ran.
 //
-//   ms |                        . beyond: along the line from first to last
-//      |             x--------x
-//      |     x-----'              between two visited row counts: a straight line
-//      | x
-//      +-------------------------- token rows in the batch
+// Three times add up: the primary's step by its token rows, the companion's call by the
+// tokens it drafts, and what each slot's draft costs besides. Companions that stop early
+// (where they have no idea) draft a share of what they are asked for; steps then have
+// fewer rows, another number each time, or are filled up, whatever is cheaper.
 //
-// Each visited row count keeps a mean of its latest times. Two times alone are not
-// believed, and later ones enter as the second shortest of five: steps that waited for
-// something move nothing, and all row counts err to the same side. Before anything is
-// known a step costs 1, each row beyond the first a tenth of that, and a draft nothing.
-//
-// A clock that stands still measures nothing: times of 0 are not noted for steps, and
-// without steps to compare with drafting is free. What follows from these costs then
-// depends on acceptance alone.
+// Before anything is known a step costs 1, each row beyond the first a tenth of that, and
+// drafts nothing. A clock that stands still measures nothing, and leaves it at that.
 //
 // Invariants, verified by check():
-//   D1  at most kRowsMax row counts are kept, each between 1 and kRowsMax
-//   D2  every cost is finite; a step costs more than nothing
+//   D1, D2  of both kinds of times (times_by_size.h)
+//   D3      what drafts cost besides is finite and not below nothing; so are the counts
 //
 // Pure: no I/O, no clock.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "plan/times_by_size.h"
 #include "state/tokens.h"
 
 namespace holdfast {
 
-// A mean of the latest times that a few odd ones do not move.
-class SteadyTime {
- public:
-  void note(double ms);
-  [[nodiscard]] bool known() const { return count_ >= 3; }
-  [[nodiscard]] double ms() const { return known() ? mean_ : 0.0; }
-
- private:
-  std::array<double, 5> latest_{};
-  std::uint64_t count_ = 0;
-  double mean_ = 0.0;
+// A step of the slots that share a batch: their rows without drafts, what they ask for
+// in drafts, and the longest of these.
+struct StepShape {
+  TokenPos waiting = 0;
+  TokenPos asked = 0;
+  TokenPos longest = 0;
+  int drafting = 0;  // slots that ask for a draft
 };
 
 class DraftCosts {
  public:
-  static constexpr TokenPos kRowsMax = 256;
+  DraftCosts();
 
   // A step of the primary with this many token rows, of all slots together.
   void note_step(TokenPos rows, double ms);
-  // A call of the companion, and how many tokens it proposed, for all slots together.
-  // One that proposed none counts too: the tokens that are found bear its cost.
-  void note_draft(TokenPos tokens, double ms);
-  // What a step with a draft costs besides: a snapshot taken first, say.
+  // The engine did something else than such a step.
+  void note_other_work() { steps_.interrupt(); }
+
+  // A call of the companion for `slots` slots.
+  struct Call {
+    int slots = 0;
+    int stopped = 0;       // of these got less than they asked for
+    TokenPos drafted = 0;  // tokens, for all of them
+    TokenPos longest = 0;  // of the drafts that came
+  };
+  void note_call(const Call& call, double ms);
+  // What a slot's draft costs besides: a snapshot taken first, say.
   void note_fixed(double ms);
 
-  [[nodiscard]] double ms_for_rows(TokenPos rows) const;
-  [[nodiscard]] bool knows_rows(TokenPos rows) const;
-  [[nodiscard]] double ms_per_drafted() const;
-  [[nodiscard]] double ms_fixed() const;
+  // Of a step of this shape, where the steps before it had it too.
+  [[nodiscard]] double ms(const StepShape& shape) const;
+  // The same where what is only guessed of the step turns out well.
+  [[nodiscard]] double ms_at_best(const StepShape& shape) const;
+  // What beginning to draft, or ending it, or another length costs, once.
+  [[nodiscard]] double change_ms() const;
+  [[nodiscard]] bool changes_cost() const { return steps_.changes_cost(); }
+  [[nodiscard]] const TimesBySize& steps() const { return steps_; }
 
-  // Whether steps of about this many rows ran so long ago, or never, that a
-  // comparison with them would be a guess. Ask with the number of slots that decode:
-  // if so, nobody should draft in the coming step.
-  [[nodiscard]] bool wants_step_of(TokenPos rows) const;
+  // Slots have these numbers of rows, and each might have as many as `asked_each`. The
+  // number that all should be filled up to; 0: leave them as they are.
+  [[nodiscard]] TokenPos fill_up_to(std::span<const TokenPos> rows, TokenPos asked_each) const;
 
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  struct Visited {
-    SteadyTime time;
-    std::uint64_t step = 0;  // when it was visited last
-  };
+  [[nodiscard]] double share(TokenPos longest) const;
+  [[nodiscard]] double besides(const StepShape& shape) const;
 
-  struct Point {
-    TokenPos rows = 0;
-    double ms = 0.0;
-  };
-  [[nodiscard]] double beyond(TokenPos rows, Point end) const;
-
-  std::map<TokenPos, Visited> visited_;  // by rows
-  std::vector<Point> known_;             // those with a time that is believed, ascending
-  std::uint64_t steps_ = 0;
-  SteadyTime found_token_;  // of a call that proposed something, for each token
-  SteadyTime empty_call_;
-  // Both fade with each call, so their quotient is that of the latest calls.
-  double found_tokens_ = 0.0;
-  double empty_calls_ = 0.0;
+  TimesBySize steps_;
+  TimesBySize calls_;
+  int call_slots_ = 0;
   SteadyTime fixed_;
+  // Tokens that were drafted lately, and how often a companion had no more of them.
+  double drafted_ = 0.0;
+  double stops_ = 0.0;
 };
 
 }  // namespace holdfast

@@ -450,6 +450,7 @@ bool Scheduler::prefill_one_chunk() {
     return true;
   }
   job.read_ms += ms_between(before, clock_.now());
+  speculator_.note_other_work();
   cache_.prefilled(slot->id, chunk, job.receipt);
   job.timings.prompt_tokens += length_of(chunk);
   job.timings.prompt_ms = ms_between(job.started, clock_.now());

@@ -6,7 +6,7 @@
 
 #include "cache/state_cache.h"
 #include "env/clock.h"
-#include "plan/draft_length.h"
+#include "plan/acceptance.h"
 #include "serve/request.h"
 #include "serve/text_assembler.h"
 
@@ -45,11 +45,11 @@ struct Job {
   std::vector<TokenReport> reports;  // tokens whose text is still held back
   Tokens answer;                     // sampled so far, without the one that ended it
   DraftCounts drafts;
-  TokenPos last_draft = 0;                  // tokens drafted for the latest step,
-  double last_yield = 1.0;                  // and how many tokens it gave
-  std::optional<DraftLength> draft_length;  // once there was something to draft
-  std::optional<Awaited> awaited;           // waits in the queue for another's prefix
-  std::optional<LowerFetch> fetch;          // asked the tier below, and may wait for it
+  TokenPos asked = 0;               // tokens of the draft that were chosen by the pace
+  AcceptanceByPosition acceptance;  // of such drafts
+  double last_yield = 1.0;          // tokens that the latest step gave
+  std::optional<Awaited> awaited;   // waits in the queue for another's prefix
+  std::optional<LowerFetch> fetch;  // asked the tier below, and may wait for it
   Receipt receipt;
 };
 

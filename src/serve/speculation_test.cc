@@ -37,6 +37,7 @@ class Parrot final : public Companion {
       for (Token& token : wish.draft) {
         if (chance() >= truth_) token = nonsense();
       }
+      if (shorter_for_slot) wish.draft.resize(std::min(wish.draft.size(), slot_size(wish.slot)));
       if (chance() >= truth_ && chance() < 0.5) wish.draft.resize(wish.draft.size() / 2);
       if (chance() >= truth_ && chance() < 0.1) wish.draft.resize(1000, 'x');
     }
@@ -45,7 +46,10 @@ class Parrot final : public Companion {
     return {};
   }
 
+  bool shorter_for_slot = false;  // slot 0 gets one token, slot 1 two, ...
+
  private:
+  static std::size_t slot_size(SlotId slot) { return static_cast<std::size_t>(slot.value) + 1; }
   Tokens& held(SlotId slot) { return held_[static_cast<std::size_t>(slot.value)]; }
   double chance() { return std::uniform_real_distribution<>()(random_); }
   Token nonsense() {
@@ -186,6 +190,44 @@ TEST_P(Speculation, SeveralSlotsEachWithTheirOwnDraft) {
       EXPECT_EQ(recorder->text_, expected);
     }
   }
+}
+
+// Batches of their own would cost a step each, so shorter drafts are filled up. Not where
+// that has to be brought back: what fills up is always wrong.
+TEST_P(Speculation, DraftsOfDifferentLengthShareABatch) {
+  if (GetParam().slots < 3) GTEST_SKIP() << "needs several slots";
+  const auto write = [](Companion* companion, DraftCounts* drafts, bool* together) {
+    Bench bench(fake(), with_memory(), {.companion = companion});
+    std::vector<std::shared_ptr<Recorder>> running;
+    for (int i = 0; i < 3; ++i) {
+      auto request = bench.request(asking("conversation " + std::to_string(i)), 60);
+      request.ignore_eos = true;
+      request.draft = {.max = 4, .adaptive = false};
+      running.push_back(bench.submit(std::move(request)));
+    }
+    while (bench.scheduler.status().slots[2].predicted == 0) bench.turn();
+    const std::uint64_t before = bench.scheduler.status().decode_steps;
+    for (int i = 0; i < 5; ++i) bench.turn();
+    const std::uint64_t steps = bench.scheduler.status().decode_steps - before;
+    EXPECT_TRUE(steps == 5 || steps == 15) << steps;
+    *together = steps == 5;
+    std::vector<std::string> texts;
+    for (const auto& recorder : running) {
+      bench.turn_until_ended(*recorder);
+      texts.push_back(recorder->text_);
+    }
+    *drafts = bench.scheduler.status().drafts;
+    return texts;
+  };
+  DraftCounts drafts;
+  bool together = false;
+  const auto alone = write(nullptr, &drafts, &together);
+  Parrot companion = parrot(1.0);
+  companion.shorter_for_slot = true;
+  EXPECT_EQ(write(&companion, &drafts, &together), alone);
+  EXPECT_EQ(together, FakeEngine(fake()).can_take_back(4));
+  EXPECT_GT(drafts.drafted, 0U);
+  EXPECT_EQ(drafts.accepted, drafts.drafted) << "what fills a batch up is no draft";
 }
 
 TEST_P(Speculation, EndsExactlyWhereTheContextDoes) {

@@ -1,7 +1,6 @@
 #include "serve/speculator.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace holdfast {
@@ -22,96 +21,109 @@ void Speculator::propose(std::span<Slot* const> slots) {
   if (wishes_.empty()) return;
   const auto before = clock_.now();
   companion_->draft(wishes_);
-  TokenPos drafted = 0;
-  bool behind = false;
-  for (DraftWish& wish : wishes_) {
-    const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
-    Job& job = *(*owner)->job;
-    job.draft = std::move(wish.draft);
-    drafted += length_of(job.draft);
-    behind = behind || wish.behind;
-    make_sound(job, wish.most);
-  }
-  if (!behind) costs_.note_draft(drafted, ms_between(before, clock_.now()));
-  if (drafted > 0) join_batches(slots);
+  const double ms = ms_between(before, clock_.now());
+  const bool behind = std::ranges::any_of(wishes_, &DraftWish::behind);
+  const DraftCosts::Call call = take_drafts(slots);
+  if (!behind) pace_.costs().note_call(call, ms);
+  if (fixed_ == 0) fill_up(slots);
   for (Slot* slot : slots) save_before(*slot);
 }
 
-// Drafts of different length are different batches, and each batch has a price of its
-// own. So those whose length is chosen here are drafted equally long, or not at all.
+// One length for all slots whose drafts are as long as suits (DraftPace); others draft as
+// many as they may.
 void Speculator::make_wishes(std::span<Slot* const> slots) {
   wishes_.clear();
-  const bool must_measure =
-      fixed_ == 0 && costs_.wants_step_of(static_cast<TokenPos>(slots.size()));
-  TokenPos all_want = DraftCosts::kRowsMax;
+  const TokenPos chosen = pace(slots);
   for (Slot* slot : slots) {
-    const TokenPos most = wanted(*slot, slots, must_measure);
-    const Job& job = *slot->job;
-    if (chosen_here(job)) all_want = std::min(all_want, most);
+    Job& job = *slot->job;
+    const bool here = chosen_here(job);
+    const TokenPos most = here ? std::min(limit(*slot), chosen) : limit(*slot);
+    job.asked = here ? most : 0;
+    if (here && chosen == 0) job.acceptance.forget(AcceptanceByPosition::kUntried);
     if (most > 0) wishes_.push_back({slot->id, job.pending.back(), most, job.request.draft.p_min});
   }
-  for (DraftWish& wish : wishes_) {
-    const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
-    if (chosen_here(*(*owner)->job)) wish.most = std::min(wish.most, all_want);
+}
+
+TokenPos Speculator::pace(std::span<Slot* const> slots) {
+  paced_.clear();
+  BatchOthers others;
+  for (const Slot* slot : slots) {
+    const Job& job = *slot->job;
+    const TokenPos most = limit(*slot);
+    const TokenPos waiting = length_of(job.pending);
+    if (chosen_here(job)) {
+      paced_.push_back({&job.acceptance, waiting, most});
+    } else {
+      others.rows += waiting + most;
+      others.tokens += job.last_yield;
+    }
   }
-  std::erase_if(wishes_, [](const DraftWish& wish) { return wish.most <= 0; });
+  return paced_.empty() ? 0 : pace_.choose(paced_, others, acceptance_);
 }
 
 bool Speculator::chosen_here(const Job& job) const {
   return fixed_ == 0 && job.request.draft.adaptive && job.request.draft.max > 0;
 }
 
-// Fills shorter drafts up where one batch is cheaper than several.
-void Speculator::join_batches(std::span<Slot* const> slots) {
-  std::map<TokenPos, TokenPos> slots_by_rows;
-  for (const Slot* slot : slots) {
-    ++slots_by_rows[length_of(slot->job->pending) + length_of(slot->job->draft)];
+DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
+  DraftCosts::Call call{.slots = static_cast<int>(wishes_.size())};
+  for (DraftWish& wish : wishes_) {
+    const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
+    Job& job = *(*owner)->job;
+    job.draft = std::move(wish.draft);
+    make_sound(job, wish.most);
+    call.drafted += job.proposed;
+    call.longest = std::max(call.longest, job.proposed);
+    call.stopped += job.proposed < wish.most ? 1 : 0;
+    if (wish.behind) job.asked = 0;  // that it has no idea says nothing about the text
   }
-  if (slots_by_rows.size() < 2) return;
-  const TokenPos longest = slots_by_rows.rbegin()->first;
-  double apart_ms = 0.0;
-  for (const auto& [rows, count] : slots_by_rows) apart_ms += costs_.ms_for_rows(rows * count);
-  const auto all = static_cast<TokenPos>(slots.size());
-  if (costs_.ms_for_rows(longest * all) >= apart_ms) return;
+  return call;
+}
+
+// Fills drafts up where one batch is cheaper than several, or steps that are all alike
+// than steps that change. What fills up is rejected, so only where that is taken back at
+// no cost: elsewhere a state is brought back, and what was right computed again.
+void Speculator::fill_up(std::span<Slot* const> slots) {
+  std::vector<TokenPos> rows;
+  TokenPos asked = 0;
   for (const Slot* slot : slots) {
-    if (limit(*slot) + length_of(slot->job->pending) < longest) return;
+    rows.push_back(length_of(slot->job->pending) + length_of(slot->job->draft));
+  }
+  for (const DraftWish& wish : wishes_) {
+    const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
+    asked = std::max(asked, length_of((*owner)->job->pending) + wish.most);
+  }
+  const TokenPos common = pace_.costs().fill_up_to(rows, asked);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const TokenPos draft = common - length_of(slots[i]->job->pending);
+    if (rows[i] == common) continue;
+    if (common == 0 || draft > room(*slots[i]) || !engine_.can_take_back(draft)) return;
   }
   for (Slot* slot : slots) {
     Job& job = *slot->job;
-    const auto wanted_rows = static_cast<std::size_t>(longest) - job.pending.size();
-    job.draft.resize(wanted_rows, job.pending.back());
+    job.draft.resize(static_cast<std::size_t>(common) - job.pending.size(), job.pending.back());
   }
 }
 
-// Tokens that a draft may have: what the engine takes in one step, the context still
-// holds, the request allows, and the answer may still get.
+// Tokens that the engine takes in one step and the context still holds, beside those
+// that wait.
+TokenPos Speculator::room(const Slot& slot) const {
+  const TokenPos most =
+      std::min(engine_.decode_tokens_max(), engine_.context_tokens() - engine_.length(slot.id));
+  return std::max(most - length_of(slot.job->pending), 0);
+}
+
+// Tokens that a draft may have: what there is room for, the request allows, and the
+// answer may still get.
 TokenPos Speculator::limit(const Slot& slot) const {
   const Job& job = *slot.job;
-  const TokenPos waiting = length_of(job.pending);
-  TokenPos most =
-      std::min(engine_.decode_tokens_max(), engine_.context_tokens() - engine_.length(slot.id)) -
-      waiting;
-  if (fixed_ > 0) return std::clamp(1 + fixed_ - waiting, 0, std::max(most, 0));
+  TokenPos most = room(slot);
+  if (fixed_ > 0) return std::clamp(1 + fixed_ - length_of(job.pending), 0, most);
   most = std::min(most, job.request.draft.max);
   if (job.request.max_tokens > 0) {
     most = std::min(most, job.request.max_tokens - job.timings.predicted_tokens - 1);
   }
   return std::max(most, 0);
-}
-
-TokenPos Speculator::wanted(Slot& slot, std::span<Slot* const> slots, bool must_measure) {
-  const TokenPos most = limit(slot);
-  Job& job = *slot.job;
-  if (most == 0 || !chosen_here(job)) return most;
-  if (!job.draft_length) job.draft_length.emplace(acceptance_, costs_);
-  BatchOthers others;
-  for (const Slot* other : slots) {
-    if (other == &slot) continue;
-    others.rows += length_of(other->job->pending) + other->job->last_draft;
-    others.tokens += other->job->last_yield;
-  }
-  const TokenPos best = job.draft_length->choose(most, others);
-  return must_measure ? 0 : best;
 }
 
 // Whatever a companion says, the engine gets tokens of its vocabulary, and not too many.
@@ -144,7 +156,7 @@ void Speculator::save_before(Slot& slot) {
     return;
   }
   job.before = std::move(*saved);
-  costs_.note_fixed(ms_between(before, clock_.now()));
+  pace_.costs().note_fixed(ms_between(before, clock_.now()));
 }
 
 // --- after it -------------------------------------------------------------------
@@ -155,19 +167,23 @@ void Speculator::note_step(std::span<Slot* const> slots, double ms) {
   for (const Slot* slot : slots) {
     rows += length_of(slot->job->pending) + length_of(slot->job->draft);
   }
-  costs_.note_step(rows, ms);
+  pace_.costs().note_step(rows, ms);
 }
 
 void Speculator::note_verdict(Job& job, TokenPos accepted) {
   const TokenPos proposed = std::exchange(job.proposed, 0);
+  const TokenPos asked = std::exchange(job.asked, 0);
   const TokenPos right = std::min(accepted, proposed);
-  job.last_draft = length_of(job.draft);
   job.last_yield = 1.0 + accepted;
+  if (asked > 0) {
+    pace_.note_accepted(right);
+    if (proposed > 0) job.acceptance.note(proposed, right);
+    if (right == proposed && proposed < asked) job.acceptance.note_missing(proposed);
+  }
   if (proposed == 0) return;
   job.drafts.note(static_cast<std::size_t>(proposed), static_cast<std::size_t>(right));
   job.timings.drafted_tokens = job.drafts.drafted;
   job.timings.accepted_tokens = job.drafts.accepted;
-  if (job.draft_length) job.draft_length->note(proposed, right);
 }
 
 void Speculator::note_undone(Slot& slot, TokenSpan undone) {
@@ -178,8 +194,6 @@ void Speculator::note_undone(Slot& slot, TokenSpan undone) {
   job.told = length_of(undone);
 }
 
-void Speculator::note_end(const Job& job) {
-  if (job.draft_length) acceptance_.fold(job.draft_length->acceptance());
-}
+void Speculator::note_end(const Job& job) { acceptance_.fold(job.acceptance); }
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@
 // A draft never decides anything: the request's own sampler chooses every token, in
 // order, from the primary's logits. So the distribution is the primary's, whatever
 // was proposed (H5); a bad draft costs time, and the next ones are as long as measured
-// times and acceptance suggest (plan/draft_length.h).
+// times and acceptance suggest (plan/draft_pace.h).
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -19,7 +19,8 @@
 #include "engine/companion.h"
 #include "engine/engine.h"
 #include "env/clock.h"
-#include "plan/draft_length.h"
+#include "plan/acceptance.h"
+#include "plan/draft_pace.h"
 #include "serve/slot.h"
 
 namespace holdfast {
@@ -38,6 +39,8 @@ class Speculator {
   void propose(std::span<Slot* const> slots);
   // A step over these slots took so long; their drafts are still in place.
   void note_step(std::span<Slot* const> slots, double ms);
+  // The engine read a prompt: the next step is one after a change.
+  void note_other_work() { pace_.costs().note_other_work(); }
   // So many of the draft, which is still in place, were right.
   void note_verdict(Job& job, TokenPos accepted);
   // These tokens of the step were right, but the primary's state goes back to before
@@ -48,10 +51,12 @@ class Speculator {
 
  private:
   void make_wishes(std::span<Slot* const> slots);
+  [[nodiscard]] TokenPos pace(std::span<Slot* const> slots);
   [[nodiscard]] bool chosen_here(const Job& job) const;
-  void join_batches(std::span<Slot* const> slots);
+  [[nodiscard]] DraftCosts::Call take_drafts(std::span<Slot* const> slots);
+  void fill_up(std::span<Slot* const> slots);
+  [[nodiscard]] TokenPos room(const Slot& slot) const;
   [[nodiscard]] TokenPos limit(const Slot& slot) const;
-  [[nodiscard]] TokenPos wanted(Slot& slot, std::span<Slot* const> slots, bool must_measure);
   void make_sound(Job& job, TokenPos most) const;
   void save_before(Slot& slot);
 
@@ -60,9 +65,10 @@ class Speculator {
   const int vocabulary_;
   const TokenPos fixed_;
   const Clock& clock_;
-  DraftCosts costs_;
-  AcceptanceByPosition acceptance_;
+  DraftPace pace_;
+  AcceptanceByPosition acceptance_;  // of requests that have ended
   std::vector<DraftWish> wishes_;
+  std::vector<PacedRequest> paced_;
 };
 
 }  // namespace holdfast

@@ -1,0 +1,220 @@
+#include "plan/draft_pace.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+// What trials may cost: a hundredth of the time.
+constexpr double kTrialShare = 0.01;
+// A run of bad luck is longer than this only once in a while.
+constexpr double kBalanceLeast = -2.0;
+// Long enough to tell a companion that guesses the common words from a good one.
+constexpr TokenPos kTrialTokens = 2;
+// A trial is longer where that costs little more: all of it may be the snapshot.
+constexpr double kLittleMore = 1.5;
+// Estimates as close as this are equal.
+constexpr double kBetter = 1.02;
+// A context that grows by this many tokens has not changed a step's time by much, and
+// a run of five steps without drafts in 512 loses less than a hundredth.
+constexpr std::uint64_t kBaselineNotes = 512;
+// Where steps never settle, because slots come and go, a baseline gives nothing.
+constexpr std::uint64_t kBaselineApart = 64;
+
+}  // namespace
+
+TokenPos DraftPace::choose(std::span<const PacedRequest> requests, BatchOthers others,
+                           const AcceptanceByPosition& prior) {
+  settle_account();
+  look_ahead(requests, others, prior);
+  now_ = std::min(next(), most());
+  return now_;
+}
+
+// --- what a step would be -----------------------------------------------------------
+
+void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers others,
+                           const AcceptanceByPosition& prior) {
+  TokenPos most = 0;
+  for (const PacedRequest& request : requests) most = std::max(most, request.most);
+  most = std::min(most, AcceptanceByPosition::kPositions);
+  prospects_.assign(static_cast<std::size_t>(most) + 1, {.ms = 0.0, .tokens = others.tokens});
+  std::vector<StepShape> shapes(prospects_.size(), {.waiting = others.rows});
+  for (const PacedRequest& request : requests) {
+    const auto tokens =
+        expected_tokens(request.seen->chances(std::min(most, request.most), &prior));
+    for (std::size_t length = 0; length < shapes.size(); ++length) {
+      const std::size_t own = std::min(length, tokens.size() - 1);
+      prospects_[length].tokens += tokens[own];
+      shapes[length].waiting += request.waiting;
+      shapes[length].asked += static_cast<TokenPos>(own);
+      shapes[length].longest = static_cast<TokenPos>(length);
+      shapes[length].drafting += own > 0 ? 1 : 0;
+    }
+  }
+  for (std::size_t length = 0; length < shapes.size(); ++length) {
+    prospects_[length].ms = costs_.ms(shapes[length]);
+    prospects_[length].ms_at_best = costs_.ms_at_best(shapes[length]);
+    prospects_[length].rows = shapes[length].waiting + shapes[length].asked;
+  }
+}
+
+// What a draft gains over none, in steps without one.
+double DraftPace::worth(TokenPos length, double accepted) const {
+  return accepted / at(0).tokens - (at(length).ms - at(0).ms) / at(0).ms;
+}
+
+double DraftPace::change_steps() const { return costs_.change_ms() / at(0).ms; }
+
+int DraftPace::run_steps() const { return costs_.changes_cost() ? TimesBySize::kRun : 1; }
+
+// --- the choice -----------------------------------------------------------------------
+
+TokenPos DraftPace::next() {
+  const double step = at(std::min(now_, most())).ms / at(0).ms;
+  trials_ = std::min(trials_ + kTrialShare * step, kAccountMost);
+  if (costs_.steps().timeless() && why_ == Why::kBaseline) run_left_ = 0;
+  if (run_left_ == 0) begin_next_run();
+  --run_left_;
+  return run_length_;
+}
+
+void DraftPace::begin_next_run() {
+  const TokenPos before = length_;
+  if (why_ != Why::kBaseline) reconsider();
+  begin_run(Why::kChoice, length_, length_ == before ? 1 : run_steps());
+  if (wants_baseline()) {
+    begin_baseline();
+  } else if (length_ == before) {
+    try_out();
+  }
+}
+
+bool DraftPace::wants_baseline() const {
+  const TimesBySize& steps = costs_.steps();
+  if (steps.timeless() || steps.notes() < no_baseline_before_) return false;
+  return !steps.seen_lately(at(0).rows, here() > 0 ? kBaselineNotes : steps.notes() + 1);
+}
+
+void DraftPace::begin_baseline() {
+  begin_run(Why::kBaseline, 0, TimesBySize::kRun);
+  no_baseline_before_ = costs_.steps().notes() + kBaselineApart;
+}
+
+void DraftPace::reconsider() {
+  const TokenPos now = best();
+  if (std::max(now, here()) > 0 && overdrawn()) {
+    balance_ += kTrialShare;
+    return change_to(0);
+  }
+  if (worth_changing_to(now)) change_to(now);
+}
+
+// Whoever begins has what the way there and some bad luck cost.
+bool DraftPace::overdrawn() const {
+  const double change = change_steps();
+  return balance_ < (here() > 0 ? kBalanceLeast - 2.0 * change : std::min(kBalanceLeast, -change));
+}
+
+TokenPos DraftPace::best() const {
+  TokenPos best = 0;
+  for (TokenPos length = 1; length <= most(); ++length) {
+    if (at(length).rate() > at(best).rate()) best = length;
+  }
+  return best;
+}
+
+bool DraftPace::worth_changing_to(TokenPos length) const {
+  const double gain = at(length).rate() / at(here()).rate();
+  const bool there_already = length == run_length_;
+  const double cost = there_already ? 0.0 : costs_.change_ms();
+  return gain > kBetter && (gain - 1.0) * kHorizon * at(here()).ms > cost;
+}
+
+void DraftPace::change_to(TokenPos length) {
+  if (length == here()) return;
+  balance_ -= change_steps();
+  length_ = length;
+}
+
+void DraftPace::begin_run(Why why, TokenPos length, int steps) {
+  why_ = why;
+  run_length_ = length;
+  run_left_ = steps;
+  run_gained_ = 0.0;
+}
+
+// --- trials ---------------------------------------------------------------------------
+
+void DraftPace::try_out() {
+  TokenPos other = hopeful_trial();
+  if (other == here()) other = longer_trial();
+  if (other == here() || trials_ < std::min(price(other), kAccountMost)) return;
+  trials_ = std::min(trials_, price(other));  // what better times have left is not for trials
+  trials_ -= 2.0 * change_steps();
+  begin_run(Why::kTrial, other, run_steps());
+}
+
+// A length whose cost is only guessed, and may turn out well.
+TokenPos DraftPace::hopeful_trial() const {
+  TokenPos best = here();
+  double best_rate = kBetter * at(here()).rate();
+  for (TokenPos length = 1; length <= most(); ++length) {
+    const double rate = at(length).tokens / at(length).ms_at_best;
+    if (costs_.steps().knows(at(length).rows) || rate <= best_rate) continue;
+    best = length;
+    best_rate = rate;
+  }
+  return best;
+}
+
+TokenPos DraftPace::longer_trial() const {
+  TokenPos length = std::min(most(), here() + kTrialTokens);
+  const double bearable = kLittleMore * price(length);
+  while (length < most() && price(length + 1) <= bearable) ++length;
+  return length;
+}
+
+// Of a run, there and back again.
+double DraftPace::price(TokenPos length) const {
+  const double tokens = at(std::min(length, here())).tokens;  // of a longer one no more, at worst
+  return run_steps() * std::max(lost(length, tokens), 0.0) + 2.0 * change_steps();
+}
+
+// What a step of a trial loses against the choice that stands.
+double DraftPace::lost(TokenPos length, double tokens) const {
+  return (at(length).ms - tokens / at(here()).rate()) / at(0).ms;
+}
+
+// --- afterwards -----------------------------------------------------------------------
+
+void DraftPace::settle_account() {
+  const double accepted = static_cast<double>(std::exchange(accepted_, 0));
+  if (prospects_.empty()) return;
+  const auto pay = [](double& account, double more, double most) {
+    account = std::clamp(account + more, -kAccountMost, most);
+  };
+  const double gained = worth(now_, accepted);
+  if (why_ == Why::kChoice) pay(balance_, gained, kBalanceMost);
+  if (why_ != Why::kTrial) return;
+  pay(trials_, -lost(now_, at(0).tokens + accepted), kAccountMost);
+  run_gained_ += gained;
+  if (run_left_ > 0 || run_gained_ <= 0.0) return;
+  pay(balance_, run_gained_, kBalanceMost);
+  if (run_steps() == 1) return;
+  const double forgiven = std::max(-change_steps() - balance_, 0.0);
+  pay(balance_, forgiven, kBalanceMost);
+  pay(trials_, -forgiven, kAccountMost);
+}
+
+std::vector<std::string> DraftPace::check() const {
+  std::vector<std::string> violations;
+  if (!(balance_ <= kBalanceMost)) violations.emplace_back("P1: the balance is too high");
+  if (!(trials_ <= kAccountMost)) violations.emplace_back("P1: too much is left for trials");
+  for (const std::string& violation : costs_.check()) violations.push_back("P2: " + violation);
+  return violations;
+}
+
+}  // namespace holdfast
