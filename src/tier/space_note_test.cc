@@ -40,7 +40,9 @@ TEST(SpaceNote, AnythingElseIsUnknown) {
                            R"({"model":"","tenant":true})", R"({"model":"a")", "\xff\xfe"}) {
     EXPECT_FALSE(parse_note(text).has_value()) << text;
   }
-  EXPECT_FALSE(parse_note(std::string(kNoteBytesMax, ' ') + R"({"model":"a"})").has_value());
+  std::string padded(kNoteBytesMax, ' ');
+  padded += R"({"model":"a"})";
+  EXPECT_FALSE(parse_note(padded).has_value());
   EXPECT_FALSE(parse_note(std::string(kNoteBytesMax, '[')).has_value());
   EXPECT_EQ(parse_note(R"({"model":"a","tenant":"yes"})"), (SpaceNote{"a", "", false}));
 }

@@ -10,7 +10,7 @@
 namespace holdfast {
 
 // The pieces of conversations, as tokens.
-struct Pieces {
+struct Script {
   Tokens system, first, second, third, branch, edited, other;
   Tokens header;  // opens an answer
   Tokens end;     // closes it
@@ -29,7 +29,7 @@ inline std::string story(int from, int to) {
   return text;
 }
 
-inline Pieces pieces_of(const std::string& name, const TextModel& text) {
+inline Script pieces_of(const std::string& name, const TextModel& text) {
   if (name != "pocket") {
     Tokens edited = turn(150, 2);
     edited[110] = (edited[110] + 1) % 256;
@@ -72,7 +72,7 @@ inline std::vector<Step> converse_without(const std::string& name, TokenPos toke
   auto model = load_model(name, Drafting::kOff);
   auto other = load_model(name, Drafting::kOff);
   SpeculatingServer server(model);
-  const Pieces p = pieces_of(name, *model.text);
+  const Script p = pieces_of(name, *model.text);
   std::vector<Step> steps;
   const auto say = [&](const char* what, const Tokens& history) {
     Step step{.name = what, .prompt = history + p.header};

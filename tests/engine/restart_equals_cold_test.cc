@@ -88,6 +88,7 @@ TEST_P(RestartEqualsCold, WhateverIsAskedFirst) {
   {
     Life life(model_, folder_ / "states");
     life.server->run(first + header);
+    life.server->end();
     life.server->run(second + header);
     life.server->end();
     EXPECT_EQ(life.store().check(), std::vector<std::string>{});
