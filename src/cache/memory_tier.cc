@@ -306,32 +306,72 @@ Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position,
                                                       saved->checksum, std::move(companion)));
 }
 
+// A part that the companion could add to is better copied again.
+HeldParts MemoryTier::shared_with(const Match& match, bool slot_stands_here) const {
+  HeldParts parts;
+  const bool wants_companion = companion_row_bytes() > 0;
+  if (tree_.needs().blocks && match.covered > 0) {
+    for (BlockUse& use : tree_.rows(match.node, match.covered)) {
+      if (wants_companion && use.block->companion().empty()) break;
+      parts.rows.push_back(std::move(use));
+    }
+  }
+  const bool there = !match.stops.empty() && match.stops.back().position == match.length;
+  if (tree_.needs().snapshot && there) parts.snapshot = tree_.snapshot(match.stops.back().node);
+  const bool bare = parts.snapshot != nullptr && companion_shape_.bytes_per_place > 0 &&
+                    parts.snapshot->companion().empty();
+  if (bare && slot_stands_here) parts.snapshot = nullptr;
+  return parts;
+}
+
+std::optional<HeldParts> MemoryTier::collect(SlotId slot, SpaceKey space, TokenSpan tokens) {
+  const TokenPos length = length_of(tokens);
+  CHECK(0 < length && length <= engine_.length(slot));
+  HeldParts parts = shared_with(tree_.match(space, tokens), engine_.length(slot) == length);
+  Wanted wanted;
+  const TokenPos covered = parts.rows.empty() ? 0 : parts.rows.back().range.end;
+  if (tree_.needs().blocks && covered < length) wanted.rows.push_back({covered, length});
+  wanted.snapshot = tree_.needs().snapshot && parts.snapshot == nullptr;
+  auto copied = copy({.slot = slot, .space = space, .tokens = tokens}, wanted);
+  if (!copied) return std::nullopt;
+  for (ExtentBlockPtr& block : copied->rows) {
+    const TokenRange range = block->range();
+    parts.rows.push_back({std::move(block), range});
+  }
+  if (wanted.snapshot) parts.snapshot = std::move(copied->snapshots.front());
+  return parts;
+}
+
 // --- and back --------------------------------------------------------------------
 
 Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now) {
-  std::vector<BlockUse> uses;
-  if (tree_.needs().blocks) uses = tree_.rows(node, length_of(tokens));
-  const SnapshotPtr snapshot = tree_.needs().snapshot ? tree_.snapshot(node) : nullptr;
+  HeldParts parts;
+  if (tree_.needs().blocks) parts.rows = tree_.rows(node, length_of(tokens));
+  if (tree_.needs().snapshot) parts.snapshot = tree_.snapshot(node);
+  auto bytes = restore(slot, tokens, parts);
+  if (bytes) tree_.record_hit(node, now);
+  return bytes;
+}
 
+Result<ByteCount> MemoryTier::restore(SlotId slot, TokenSpan tokens, const HeldParts& parts) {
   ByteCount bytes = 0;
   std::vector<RowsView> views;
-  views.reserve(uses.size());
-  for (const BlockUse& use : uses) {
+  views.reserve(parts.rows.size());
+  for (const BlockUse& use : parts.rows) {
     views.push_back(view_of(use));
     bytes += static_cast<ByteCount>(use.range.length()) * row_bytes_;
   }
   RestorePoint point;
   point.tokens = tokens;
   point.rows = views;
-  if (snapshot != nullptr) {
-    point.snapshot = view_of(*snapshot);
-    bytes += snapshot->size();
+  if (parts.snapshot != nullptr) {
+    point.snapshot = view_of(*parts.snapshot);
+    bytes += parts.snapshot->size();
   }
   if (auto restored = engine_.restore(slot, point); !restored) {
     engine_.clear(slot);
     return restored.error();
   }
-  tree_.record_hit(node, now);
   return bytes;
 }
 
@@ -347,20 +387,28 @@ Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) 
 }
 
 CompanionHolding MemoryTier::companion_state(SpaceKey space, TokenSpan tokens) const {
-  CompanionHolding holding;
-  if (companion_shape_.bytes_per_token + companion_shape_.bytes_per_place == 0) return holding;
+  if (companion_shape_.bytes_per_token + companion_shape_.bytes_per_place == 0) return {};
   const Match match = tree_.match(space, tokens);
-  if (!match.node) return holding;
-  if (companion_row_bytes() > 0) holding.blocks = tree_.rows(match.node, match.matched);
+  if (!match.node) return {};
+  HeldParts parts;
+  if (companion_row_bytes() > 0) parts.rows = tree_.rows(match.node, match.matched);
+  const bool stands_here = !match.stops.empty() && match.stops.back().position == length_of(tokens);
+  if (stands_here) parts.snapshot = tree_.snapshot(match.stops.back().node);
+  return companion_parts(parts);
+}
+
+CompanionHolding MemoryTier::companion_parts(const HeldParts& parts) const {
+  CompanionHolding holding;
+  holding.snapshot = parts.snapshot;
+  if (holding.snapshot != nullptr) holding.place = holding.snapshot->companion();
+  if (companion_row_bytes() == 0) return holding;
+  holding.blocks = parts.rows;
   for (const BlockUse& use : holding.blocks) {
     RowsView view = view_of(use);
     view.checksum = use.block->companion().checksum;
     view.bytes = use.block->companion().bytes;
     if (!view.bytes.empty()) holding.rows.push_back(view);
   }
-  const bool stands_here = !match.stops.empty() && match.stops.back().position == length_of(tokens);
-  if (stands_here) holding.snapshot = tree_.snapshot(match.stops.back().node);
-  if (holding.snapshot != nullptr) holding.place = holding.snapshot->companion();
   return holding;
 }
 

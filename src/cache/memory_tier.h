@@ -75,6 +75,12 @@ struct CompanionHolding {
   SnapshotPtr snapshot;
 };
 
+// The parts of a state, held by whoever has this.
+struct HeldParts {
+  std::vector<BlockUse> rows;  // in order and without gaps
+  SnapshotPtr snapshot;
+};
+
 class MemoryTier;
 
 // Room for bytes that are on their way. Counts as taken while it lives, which must not be
@@ -147,6 +153,17 @@ class MemoryTier {
   // The tokens alone, for junctions and receipts.
   Filed remember(SpaceKey space, TokenSpan tokens, Tick now);
 
+  // The state of a slot after `tokens`, room or not: what is here of it is shared, the rest
+  // is copied. Nothing: it cannot be copied.
+  // REQUIRES: the slot holds at least `tokens`; where a snapshot is needed, exactly them
+  // unless one is here.
+  [[nodiscard]] std::optional<HeldParts> collect(SlotId slot, SpaceKey space, TokenSpan tokens);
+  // Brings `slot` to `tokens` with parts from elsewhere. Returns the bytes moved; on an
+  // Error the slot is empty.
+  [[nodiscard]] Result<ByteCount> restore(SlotId slot, TokenSpan tokens, const HeldParts& parts);
+  // What of the companion's state goes with such parts.
+  [[nodiscard]] CompanionHolding companion_parts(const HeldParts& parts) const;
+
   // Brings `slot` to `tokens`, all of them below `node`. Returns the bytes moved.
   // On an Error the slot is empty; what could not be brought back is for quarantine().
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now);
@@ -196,6 +213,7 @@ class MemoryTier {
                                               const std::vector<TokenRange>& blocks,
                                               bool snapshot) const;
   [[nodiscard]] ByteCount companion_row_bytes() const;
+  [[nodiscard]] HeldParts shared_with(const Match& match, bool slot_stands_here) const;
   bool evict_damaged_rows(NodeId node, Tick now);
   void evict_snapshot(NodeId node, EvictionNote note);
   void count(const Victim& victim);

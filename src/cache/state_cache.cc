@@ -282,13 +282,18 @@ StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& 
 
 StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt&,
                                      Receipt& receipt) {
+  receipt.bytes_out += put_aside(slot);
+  return Obstacle::kNone;
+}
+
+// What the slot holds is about to go from there. Returns the bytes copied.
+ByteCount StateCache::put_aside(SlotId slot) {
   Live& held = live(slot);
   const StoreOutcome outcome = store_live(held, slot, true);
-  receipt.bytes_out += outcome.bytes;
   if (outcome.stored) {
     keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(outcome.filed.length)));
   }
-  return Obstacle::kNone;
+  return outcome.bytes;
 }
 
 StoreOutcome StateCache::store_live(Live& held, SlotId slot, bool essential) {
@@ -519,13 +524,16 @@ void StateCache::emptied(SlotId slot) {
   if (companion_ != nullptr) (void)companion_->follow(slot, {});
 }
 
+void StateCache::note_seen(Live& held) {
+  held.filed = memory_.remember(held.space, keys_of(held), now());
+  if (!seen_ || held.tokens.empty()) return;
+  seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
+  forget_beyond_limits(*seen_, options_.memory);
+}
+
 void StateCache::end(SlotId slot) {
   Live& held = live(slot);
-  held.filed = memory_.remember(held.space, keys_of(held), now());
-  if (seen_ && !held.tokens.empty()) {
-    seen_->commit({.space = held.space, .tokens = held.tokens, .now = now()});
-    forget_beyond_limits(*seen_, options_.memory);
-  }
+  note_seen(held);
   keep_below(held.space, keys_of(held));
   shorten(held, engine_.length(slot));
   held.prompt = {};

@@ -46,6 +46,7 @@
 #include "cache/lower_tier.h"
 #include "cache/memory_tier.h"
 #include "cache/receipt.h"
+#include "cache/slot_state.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
 #include "env/clock.h"
@@ -162,9 +163,21 @@ class StateCache {
   // How long reading took, for costs and receipts.
   void note_prefill_speed(TokenPos tokens, double ms);
 
+  // -- a slot's state by itself (state_cache_slots.cc) ----------------------------
+  // What could be continued of an idle slot's state: all of it, deterministic as much as
+  // has the bits of a cold run. Nothing: there is no such part, or it cannot be copied.
+  [[nodiscard]] std::optional<SlotState> copy_out(SlotId slot);
+  // Gives an idle slot another state; its own goes into memory first, as if a request took
+  // the slot. On an Error the slot is empty.
+  // REQUIRES: there are tokens, and the keys that they have here.
+  [[nodiscard]] Result<void> bring_in(SlotId slot, const SlotState& state);
+  // Empties an idle slot; what memory holds stays there. Returns the tokens that it held.
+  TokenPos erase(SlotId slot);
+
   // -- looking in ----------------------------------------------------------------
   [[nodiscard]] TokenPos length(SlotId slot) const { return length_of(live(slot).tokens); }
   [[nodiscard]] TokenSpan tokens(SlotId slot) const { return live(slot).tokens; }
+  [[nodiscard]] SpaceKey space(SlotId slot) const { return live(slot).space; }
   [[nodiscard]] std::uint64_t run(SlotId slot) const { return live(slot).run; }
   [[nodiscard]] const MemoryTier& memory() const { return memory_; }
   [[nodiscard]] MemoryTier& memory() { return memory_; }
@@ -235,6 +248,8 @@ class StateCache {
   [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
   StoreOutcome store_live(Live& live, SlotId slot, bool essential);
+  ByteCount put_aside(SlotId slot);
+  void note_seen(Live& live);
 
   // state_cache_lower.cc
   void keep_below(SpaceKey space, TokenSpan keys);

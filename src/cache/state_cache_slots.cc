@@ -1,0 +1,65 @@
+// A slot's state out of it and into it, asked for by people rather than by a prompt.
+#include <algorithm>
+
+#include "base/check.h"
+#include "cache/state_cache.h"
+
+namespace holdfast {
+
+// Deterministic, a slot that has written an answer goes on from where its prompt was last
+// cut, and where a state cannot be cut, memory has the snapshot of that place.
+std::optional<SlotState> StateCache::copy_out(SlotId slot) {
+  const Live& held = live(slot);
+  CHECK(held.prompt.empty());
+  TokenPos length = storable_length(held);
+  if (length == 0) length = memory_.match(held.space, keys_of(held)).restorable(held.exact);
+  if (length == 0) return std::nullopt;
+  const auto count = static_cast<std::size_t>(length);
+  auto parts = memory_.collect(slot, held.space, keys_of(held).first(count));
+  if (!parts) return std::nullopt;
+  SlotState state;
+  state.space = held.space;
+  state.tokens.assign(held.tokens.begin(), held.tokens.begin() + length);
+  if (options_.deterministic) state.keys.assign(held.keys.begin(), held.keys.begin() + length);
+  state.exact = std::min(held.exact, length);
+  state.rows = std::move(parts->rows);
+  state.snapshot = std::move(parts->snapshot);
+  return state;
+}
+
+Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
+  Live& held = live(slot);
+  CHECK(held.prompt.empty());
+  CHECK(state.length() > 0 && 0 <= state.exact && state.exact <= state.length());
+  CHECK(state.keys.size() == (options_.deterministic ? state.tokens.size() : 0));
+  if (unsaved_bytes(held) > 0) put_aside(slot);
+  const HeldParts parts{state.rows, state.snapshot};
+  const auto moved = memory_.restore(slot, state.tokens, parts);
+  emptied(slot);  // of what it held
+  if (!moved) return moved.error();
+  held.space = state.space;
+  held.tokens = state.tokens;
+  held.keys = state.keys;
+  held.exact = state.exact;
+  held.run = ++runs_;
+  held.tool_call = false;
+  note_seen(held);
+  if (companion_ == nullptr) return {};
+  const CompanionHolding companion = memory_.companion_parts(parts);
+  CompanionPoint point;
+  point.tokens = held.tokens;
+  point.rows = companion.rows;
+  point.place = companion.place;
+  (void)companion_->follow(slot, point);  // what it lacks it does without
+  return {};
+}
+
+TokenPos StateCache::erase(SlotId slot) {
+  CHECK(live(slot).prompt.empty());
+  const TokenPos length = length_of(live(slot).tokens);
+  engine_.clear(slot);
+  emptied(slot);
+  return length;
+}
+
+}  // namespace holdfast
