@@ -38,6 +38,17 @@ Tokens joined(TokenSpan first, TokenSpan second) {
   return both;
 }
 
+// Generous: twice what the shapes say, and something for headers.
+ByteCount slot_file_bytes_max(const Engine& engine, const Companion* companion) {
+  constexpr ByteCount kHeaders = 16 << 20;
+  constexpr ByteCount kHeadersPerToken = 64;
+  const CompanionShape beside = companion != nullptr ? companion->shape() : CompanionShape{};
+  const ByteCount per_token = engine.shape().bytes_per_token() + beside.bytes_per_token;
+  const auto tokens = static_cast<ByteCount>(engine.context_tokens());
+  return 2 * (tokens * per_token + engine.shape().bytes_per_snapshot() + beside.bytes_per_place) +
+         tokens * kHeadersPerToken + kHeaders;
+}
+
 // What the engine takes in one batch: slots with one token each; neighbours with equally
 // many, where there are drafts; or each slot alone.
 std::vector<std::vector<Slot*>> batches_of(std::span<Slot* const> slots, bool one_by_one) {
@@ -70,6 +81,7 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
       history_(parts.history),
       lower_(parts.lower),
       grid_(grid_rule(engine, text, options.grid_step)),
+      state_bytes_max_(slot_file_bytes_max(engine, parts.companion)),
       speculator_(engine, parts.companion, text.card().vocabulary,
                   options.deterministic ? options.deterministic_draft : 0, clock),
       cache_(engine, cache_options(options), clock, parts.companion, parts.lower),
@@ -203,10 +215,11 @@ void Scheduler::run() {
     const bool fetches =
         std::ranges::any_of(queue_, [&](const auto& job) { return fetching(*job); });
     std::unique_lock lock(mutex_);
-    if (stop_ && arrivals_.empty() && clears_.empty() && !fetches) break;
+    const bool asked = !arrivals_.empty() || !clears_.empty() || !new_slot_tasks_.empty();
+    if (stop_ && !asked && !fetches) break;
     const auto has_news = [&] {
       return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !tool_calls_.empty() ||
-             lower_news_ || (stop_ && !fetches);
+             !new_slot_tasks_.empty() || lower_news_ || (stop_ && !fetches);
     };
     // While a request waits for another a slot is busy, so the loop turns and sees its deadline.
     if (fetches) {
@@ -230,6 +243,7 @@ void Scheduler::keep_idle_states() {
 bool Scheduler::turn() {
   take_arrivals();
   end_cancelled_and_late();
+  do_slot_tasks();
   admit_waiting();
   if (lower_ != nullptr) lower_->set_busy(!std::ranges::all_of(slots_, &Slot::idle));
   const bool prefilled = prefill_one_chunk();
@@ -247,12 +261,14 @@ void Scheduler::take_arrivals() {
     tool_calls.swap(tool_calls_);
     clears.swap(clears_);
     lower_news_ = false;
+    for (SlotTask& task : new_slot_tasks_) slot_tasks_.push_back(std::move(task));
+    new_slot_tasks_.clear();
     for (auto& job : arrivals_) queue_.push_back(std::move(job));
     arrivals_.clear();
     cancelled_.insert(cancels_.begin(), cancels_.end());
     cancels_.clear();
     cut = stop_ == StopMode::kCut;
-    if (cut) waiting_ = 0;
+    if (cut) waiting_ = slot_tasks_waiting_ = 0;
   }
   for (const std::string& id : tool_calls) {
     for (std::size_t i = 0; i < ended_.size(); ++i) {
@@ -273,6 +289,8 @@ void Scheduler::end_everything() {
   for (Slot& slot : slots_) {
     if (!slot.idle()) fail(slot, stopping_error());
   }
+  const Error stopping = stopping_error();
+  for (const SlotTask& task : std::exchange(slot_tasks_, {})) task.act(&stopping);
 }
 
 void Scheduler::end_cancelled_and_late() {
@@ -735,6 +753,9 @@ std::vector<std::string> Scheduler::check() const {
   if (waiting_ > options_.queue_max) violations.push_back("S3: the queue is too long");
   if (waiting_ != arrivals_.size() + queue_.size()) {
     violations.push_back("S3: the queue's length is miscounted");
+  }
+  if (slot_tasks_waiting_ != new_slot_tasks_.size() + slot_tasks_.size()) {
+    violations.push_back("S3: what is asked of slots is miscounted");
   }
   return violations;
 }

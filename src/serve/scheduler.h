@@ -11,17 +11,21 @@
 // Invariants, verified by check(), which tests call between turns:
 //   S1  a request is in exactly one place: the queue, or one slot
 //   S2  the cache's own invariants hold: it knows what each slot holds
-//   S3  the queue holds at most `queue_max` requests
+//   S3  the queue holds at most `queue_max` requests, and what waits is counted
 //   S4  a slot with a request has something to do for it: tokens to read, or one
 //       to decode
 //
-// submit(), cancel() and status() may be called from any thread.
+// What is asked of a slot by itself (save_slot and its like) is done at the beginning of the
+// first turn in which the slot is idle, before another request takes it.
+//
+// submit(), cancel(), status() and what is asked of slots may be called from any thread.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -36,6 +40,7 @@
 #include "base/thread_annotations.h"
 #include "cache/cache_status.h"
 #include "cache/receipt.h"
+#include "cache/slot_file.h"
 #include "cache/state_cache.h"
 #include "cache/token_history.h"
 #include "engine/engine.h"
@@ -110,6 +115,27 @@ class SchedulerObserver {
   virtual void on_evicted(const Victim&) {}
 };
 
+// Which slot is meant, and by whom.
+struct SlotAsk {
+  SlotId slot;
+  SpaceKey space;  // the asker's: another's conversation is not touched
+  // Set once nobody waits for the answer; then nothing is done, unless it has begun.
+  std::shared_ptr<const std::atomic<bool>> unwanted;
+};
+
+struct SlotCopy {
+  SlotState state;
+  double ms = 0.0;  // that it took; the slot may have been waited for
+};
+struct SlotBrought {
+  TokenPos tokens = 0;
+  double ms = 0.0;
+};
+
+// Gets the answer, on the scheduler's thread or the caller's. Must not block.
+template <typename T>
+using SlotAnswer = std::function<void(Result<T>)>;
+
 enum class StopMode {
   kFinish,  // running and queued requests are completed first
   kCut,     // every request ends at its next step
@@ -136,6 +162,17 @@ class Scheduler {
   // stays in its slot. The answer is how many bytes of memory that freed, at the
   // loop's next turn; none comes (a broken promise) once the server stops.
   [[nodiscard]] std::future<ByteCount> clear_cache();
+  // Copies out what a slot holds. kNotFound where that is nothing, or another's.
+  void save_slot(SlotAsk ask, SlotAnswer<SlotCopy> answer);
+  // Gives a slot this state. What it held goes into memory, whoever's it was, as when a
+  // request takes the slot. The answer is how many tokens it now holds; an Error says whether
+  // it holds what it held, or nothing.
+  void restore_slot(SlotAsk ask, std::shared_ptr<const SlotState> state,
+                    SlotAnswer<SlotBrought> answer);
+  // Empties a slot; the answer is how many tokens it held. kNotFound: they are another's.
+  void erase_slot(SlotAsk ask, SlotAnswer<TokenPos> answer);
+  // What states may be restored.
+  [[nodiscard]] SlotLimits slot_limits(SpaceKey space) const;
   // The answer to this request called a tool: its client will soon be back.
   void note_tool_call(const std::string& request_id);
 
@@ -159,6 +196,17 @@ class Scheduler {
   void run();
   void take_arrivals();
   void end_everything();
+  // Something asked of a slot. Called with an Error it has been refused.
+  struct SlotTask {
+    SlotAsk ask;
+    std::function<void(const Error*)> act;
+  };
+  void enqueue(SlotTask task);
+  void do_slot_tasks();
+  [[nodiscard]] Result<SlotCopy> copy_slot(const SlotAsk& ask);
+  [[nodiscard]] Result<TokenPos> empty_slot(const SlotAsk& ask);
+  [[nodiscard]] Result<SlotBrought> bring_to_slot(const SlotAsk& ask, const SlotState& state);
+  [[nodiscard]] std::optional<Error> unlike_ours(const SlotState& state) const;
   void end_cancelled_and_late();
   void admit_waiting();
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
@@ -211,6 +259,7 @@ class Scheduler {
   TokenHistory* const history_;
   LowerTier* const lower_;
   const Grid grid_;
+  const ByteCount state_bytes_max_;  // of a file of one slot
   Speculator speculator_;
   ReceiptLog receipts_;
 
@@ -218,6 +267,7 @@ class Scheduler {
   StateCache cache_;
   std::vector<Slot> slots_;
   std::deque<std::unique_ptr<Job>> queue_;
+  std::deque<SlotTask> slot_tasks_;  // for slots that are at work
   std::unordered_set<std::string> cancelled_;
   std::uint64_t chunks_ = 0;
   std::minstd_rand pretence_{1};  // for synthetic_acceptance
@@ -235,6 +285,8 @@ class Scheduler {
   std::vector<std::string> tool_calls_ GUARDED_BY(mutex_);
   bool lower_news_ GUARDED_BY(mutex_) = false;
   std::vector<std::promise<ByteCount>> clears_ GUARDED_BY(mutex_);
+  std::vector<SlotTask> new_slot_tasks_ GUARDED_BY(mutex_);
+  std::size_t slot_tasks_waiting_ GUARDED_BY(mutex_) = 0;  // new ones included
   SchedulerStatus published_ GUARDED_BY(mutex_);
   CacheStatus published_cache_ GUARDED_BY(mutex_);
   std::thread thread_;
