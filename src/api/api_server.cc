@@ -10,6 +10,7 @@
 #include "api/info.h"
 #include "api/metrics.h"
 #include "api/openai_response.h"
+#include "api/slot_actions.h"
 #include "api/worker.h"
 
 namespace holdfast {
@@ -82,6 +83,14 @@ std::string_view without_version(std::string_view path) {
   return path.starts_with("/v1/") ? path.substr(3) : path;
 }
 
+// "3" of /slots/3; nothing for other paths.
+std::optional<std::string> slot_of(const HttpRequest& request) {
+  constexpr std::string_view kSlots = "/slots/";
+  const std::string_view path = without_version(request.path);
+  if (!path.starts_with(kSlots)) return std::nullopt;
+  return std::string(path.substr(kSlots.size()));
+}
+
 HttpResponse not_found(const HttpRequest& request) {
   return error_response({ErrorCode::kNotFound,
                          "There is no " + request.path +
@@ -138,6 +147,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
 void ApiServer::stop() {
   if (http_ != nullptr) http_->stop();
   worker_.join();
+  files_.join();
 }
 
 asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponder& responder) {
@@ -159,6 +169,7 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
   if (path == "/health") return health(backend_);
   if (path == "/" && request.method != "POST") return welcome_page(backend_);
   if (!keys_.admit(request)) return error_response(wrong_key());
+  if (slot_of(request)) return refuse_slot_action(request);
   const auto found = kRoutes.find(path);
   if (found == kRoutes.end()) return answer_named(request);
   const Route* route = route_for(found->second, request);
@@ -188,8 +199,20 @@ HttpResponse ApiServer::answer_named(const HttpRequest& request) const {
                       std::string(path.substr(kReceipts.size())));
 }
 
+std::optional<HttpResponse> ApiServer::refuse_slot_action(const HttpRequest& request) const {
+  if (request.method != "POST") return wrong_method({{"POST", Reader{}}}, request);
+  if (backend_.get() == nullptr) return health(backend_);
+  return std::nullopt;
+}
+
 asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
                                                    HttpResponder& responder) {
+  if (const auto slot = slot_of(request)) {
+    SlotContext context{backend_.get(), http_->executor(), files_.get_executor(),
+                        keys_.name_of(request)};
+    co_await answer_slot_action(std::move(context), *slot, request, responder);
+    co_return;
+  }
   const Route& route = *route_for(kRoutes.at(without_version(request.path)), request);
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {

@@ -44,6 +44,7 @@ class ApiServer {
   // The answer to all that needs no work; nullopt when the model must be asked.
   [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request) const;
   [[nodiscard]] HttpResponse answer_named(const HttpRequest& request) const;
+  [[nodiscard]] std::optional<HttpResponse> refuse_slot_action(const HttpRequest& request) const;
   boost::asio::awaitable<void> answer_with_model(const HttpRequest& request,
                                                  HttpResponder& responder);
 
@@ -52,6 +53,8 @@ class ApiServer {
   BackendSlot backend_;
   // Templates and tokens; one thread, so that preparing never starves the engine.
   boost::asio::thread_pool worker_{1};
+  // Files of slots; apart, because they may be large and disks slow.
+  boost::asio::thread_pool files_{1};
   std::unique_ptr<HttpServer> http_;
 };
 

@@ -8,6 +8,7 @@
 #include "api/http_test_client.h"
 #include "api/json_fields.h"
 #include "engine/fake.h"
+#include "tier/simulated_files.h"
 
 namespace holdfast {
 namespace {
@@ -38,6 +39,7 @@ class TestServer {
     backend->model_name = "fake";
     backend->build = "test";
     backend->defaults.vocabulary = kFakeVocabulary;
+    backend->slot_files = slot_files;
     api_->backend().set(std::move(backend));
     return *this;
   }
@@ -62,6 +64,7 @@ class TestServer {
 
   ApiServer& api() { return *api_; }
   Scheduler& scheduler() { return scheduler_; }
+  std::shared_ptr<SimulatedFiles> slot_files;  // to be set before load()
 
  private:
   FakeText text_;
@@ -372,6 +375,151 @@ TEST(ApiCache, StatusMetricsAndClearing) {
   const auto wrong = server.ask("POST", "/cache");
   EXPECT_EQ(wrong.status, 405);
   EXPECT_TRUE(wrong.has("Allow: GET, DELETE"));
+}
+
+// --- POST /slots/{id} ------------------------------------------------------------------
+
+class ApiSlots : public ::testing::Test {
+ protected:
+  static ApiOptions two_keys() {
+    ApiOptions options;
+    options.api_keys = {"first", "second"};
+    return options;
+  }
+  std::unique_ptr<TestServer> start() {
+    auto server = std::make_unique<TestServer>(two_keys());
+    server->slot_files = files_;
+    server->load();
+    return server;
+  }
+  // An answer of `tokens` tokens, on slot 0.
+  static Json complete(TestServer& server, const std::string& prompt,
+                       const std::string& key = "first") {
+    const Json body = {
+        {"prompt", prompt}, {"max_tokens", 8}, {"id_slot", 0}, {"cache_receipt", true}};
+    return json_of(
+        server.ask("POST", "/v1/completions", body.dump(), "x-api-key: " + key + "\r\n"));
+  }
+  static TestAnswer act(TestServer& server, const std::string& target, const std::string& body,
+                        const std::string& key = "first") {
+    return server.ask("POST", "/slots/" + target, body, "x-api-key: " + key + "\r\n");
+  }
+
+  const std::string prompt_ = "<s>one two three four five</s>";
+  const std::string named_ = R"({"filename":"x.bin"})";
+  std::shared_ptr<SimulatedFiles> files_ = std::make_shared<SimulatedFiles>();
+};
+
+TEST_F(ApiSlots, ASavedSlotGoesOnOnTheNextServer) {
+  std::string text;
+  Json saved;
+  {
+    const auto server = start();
+    text = prompt_ + complete(*server, prompt_)["choices"][0]["text"].get<std::string>();
+    const auto answer = act(*server, "0?action=save", named_);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    saved = json_of(answer);
+  }
+  EXPECT_EQ(saved["id_slot"], 0);
+  EXPECT_EQ(saved["filename"], "x.bin");
+  EXPECT_GT(saved["n_saved"], 20);
+  EXPECT_EQ(saved["n_written"], files_->bytes("x.bin").size());
+  EXPECT_TRUE(saved["timings"]["save_ms"].is_number());
+  const auto server = start();
+  const auto answer = act(*server, "1?action=restore", named_);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json restored = json_of(answer);
+  EXPECT_EQ(restored["id_slot"], 1);
+  EXPECT_EQ(restored["n_restored"], saved["n_saved"]);
+  EXPECT_EQ(restored["n_read"], saved["n_written"]);
+  EXPECT_TRUE(restored["timings"]["restore_ms"].is_number());
+  const Json body = {{"prompt", text + "</s>"}, {"max_tokens", 1}, {"cache_receipt", true}};
+  const Json next =
+      json_of(server->ask("POST", "/v1/completions", body.dump(), "x-api-key: first\r\n"));
+  EXPECT_EQ(next["usage"]["prompt_tokens_details"]["cached_tokens"], saved["n_saved"]);
+  EXPECT_EQ(next["cache_receipt"]["restored_from"], "live slot");
+  const Json erased = json_of(act(*server, "1?action=erase", ""));
+  EXPECT_EQ(erased["id_slot"], 1);
+  EXPECT_GT(erased["n_erased"], saved["n_saved"]);
+}
+
+TEST_F(ApiSlots, AnotherKeyNeitherSavesNorErasesNorReadsNorReplaces) {
+  const auto server = start();
+  complete(*server, prompt_);
+  ASSERT_EQ(act(*server, "0?action=save", named_).status, 200);
+  const auto bytes = files_->bytes("x.bin");
+  for (const char* const action : {"0?action=save", "0?action=erase", "1?action=restore"}) {
+    EXPECT_EQ(act(*server, action, named_, "second").status, 404) << action;
+  }
+  EXPECT_EQ(act(*server, "0?action=save", R"({"filename":"x.bin","cache_salt":"s"})").status, 404);
+  EXPECT_EQ(act(*server, "0?action=save&cache_salt=s", named_).status, 404);
+  EXPECT_EQ(server->ask("POST", "/slots/0?action=save", named_).status, 401);
+  complete(*server, prompt_, "second");
+  EXPECT_EQ(act(*server, "0?action=save", named_, "second").status, 400) << "the name is taken";
+  EXPECT_EQ(files_->bytes("x.bin"), bytes);
+  EXPECT_EQ(act(*server, "0?action=restore", named_).status, 200);
+}
+
+TEST_F(ApiSlots, MistakesAreNamed) {
+  const auto server = start();
+  complete(*server, prompt_);
+  const auto expect = [&](const std::string& target, const std::string& body, int status,
+                          const Json& param) {
+    const auto answer = act(*server, target, body);
+    EXPECT_EQ(answer.status, status) << target << " " << body << ": " << answer.body;
+    EXPECT_EQ(json_of(answer)["error"]["param"], param) << answer.body;
+  };
+  for (const char* const id : {"2", "-1", "x", "", "0x", "99999999999", "0/1", "+0", "1.0"}) {
+    expect(std::string(id) + "?action=erase", "", 400, "id_slot");
+  }
+  for (const char* const query : {"", "?action=", "?action=drop", "?action=SAVE"}) {
+    expect("0" + std::string(query), named_, 400, "action");
+  }
+  for (const char* const name :
+       {R"("")", R"("a/b")", R"("../x")", R"(".x")", R"("a\u0000b")", R"("a\nb")", "5", "null"}) {
+    expect("0?action=save", R"({"filename":)" + std::string(name) + "}", 400, "filename");
+    expect("0?action=restore", R"({"filename":)" + std::string(name) + "}", 400, "filename");
+  }
+  expect("0?action=save", "", 400, "filename");
+  expect("0?action=save", "{}", 400, "filename");
+  expect("0?action=save", "[1]", 400, nullptr);
+  expect("0?action=save", "{", 400, nullptr);
+  expect("0?action=save", R"({"filename":"x","cache_salt":5})", 400, "cache_salt");
+  expect("1?action=save", named_, 404, "id_slot");
+  expect("0?action=restore", R"({"filename":"none.bin"})", 404, "filename");
+  const auto wrong = server->ask("GET", "/slots/0", "", "x-api-key: first\r\n");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_TRUE(wrong.has("Allow: POST"));
+  for (const std::string& path : files_->file_paths()) EXPECT_EQ(path.front(), '.') << path;
+}
+
+TEST_F(ApiSlots, WithoutAFolderOnlyEraseWorks) {
+  files_ = nullptr;
+  const auto server = start();
+  complete(*server, prompt_);
+  for (const char* const action : {"save", "restore"}) {
+    const auto answer = act(*server, std::string("0?action=") + action, named_);
+    EXPECT_EQ(answer.status, 501);
+    EXPECT_NE(answer.body.find("--slot-save-path"), std::string::npos);
+  }
+  EXPECT_EQ(act(*server, "0?action=erase", "").status, 200);
+}
+
+TEST_F(ApiSlots, AFileThatIsNotWholeChangesNothing) {
+  const auto server = start();
+  const std::string text =
+      prompt_ + complete(*server, prompt_)["choices"][0]["text"].get<std::string>();
+  const Json saved = json_of(act(*server, "0?action=save", named_));
+  const auto whole = files_->bytes("x.bin");
+  for (const std::size_t length : {std::size_t{0}, std::size_t{20}, whole.size() - 1}) {
+    files_->overwrite("x.bin",
+                      {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+    const auto refused = act(*server, "0?action=restore", named_);
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_NE(refused.body.find("Slot 0 is as it was."), std::string::npos) << refused.body;
+  }
+  const Json next = complete(*server, text + "</s>");
+  EXPECT_EQ(next["usage"]["prompt_tokens_details"]["cached_tokens"], saved["n_saved"]);
 }
 
 TEST(Api, InfoEndpointsAnswer) {

@@ -17,6 +17,7 @@
 #include "engine/text.h"
 #include "serve/scheduler.h"
 #include "state/parts.h"
+#include "tier/file_system.h"
 #include "tree/types.h"
 
 namespace holdfast {
@@ -41,7 +42,8 @@ struct Backend {
   std::optional<bool> enable_thinking;  // where a request is silent
   // Which states a tenant's requests use and add to.
   std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
-  TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
+  std::shared_ptr<FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
+  TokenHistory* history = nullptr;         // null: prompts are tokenised from their text alone
 };
 
 // Where the one backend comes from: absent while the model loads.

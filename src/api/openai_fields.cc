@@ -13,6 +13,15 @@ std::string required_name(const JsonFields& fields) {
   return name.value_or("");
 }
 
+std::string read_cache_salt(const JsonFields& body) {
+  constexpr std::size_t kSaltBytesMax = 256;
+  const auto salt = body.text("cache_salt");
+  if (!salt) return "";
+  if (salt->empty() || salt->size() > kSaltBytesMax)
+    body.fail("cache_salt", "must have 1 to " + std::to_string(kSaltBytesMax) + " bytes");
+  return *salt;
+}
+
 std::optional<Token> token_of(std::optional<std::int64_t> id, const ChatDefaults& defaults) {
   const std::int64_t end = defaults.vocabulary > 0 ? defaults.vocabulary : kIntMax;
   if (!id || *id < 0 || *id >= end) return std::nullopt;

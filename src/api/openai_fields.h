@@ -20,6 +20,8 @@ inline constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max()
 [[nodiscard]] std::string required_text(const JsonFields& fields, std::string_view name);
 // The field "name", which must not be empty.
 [[nodiscard]] std::string required_name(const JsonFields& fields);
+// Empty: none was given.
+[[nodiscard]] std::string read_cache_salt(const JsonFields& body);
 // nullopt when `id` is no token of the vocabulary.
 [[nodiscard]] std::optional<Token> token_of(std::optional<std::int64_t> id,
                                             const ChatDefaults& defaults);

@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kStopsMax = 32;
 constexpr std::size_t kStopBytesMax = 1024;
 constexpr std::int64_t kTopLogprobsMax = 20;
-constexpr std::size_t kSaltBytesMax = 256;
 constexpr std::int64_t kTimeoutMsMax = 24LL * 3600 * 1000;
 
 TokenPos read_max_tokens(const JsonFields& body, const ChatDefaults& defaults) {
@@ -93,14 +92,6 @@ std::optional<int> read_id_slot(const JsonFields& body) {
   const auto slot = body.integer("id_slot", -1, kIntMax);
   if (!slot || *slot < 0) return std::nullopt;
   return static_cast<int>(*slot);
-}
-
-std::string read_cache_salt(const JsonFields& body) {
-  const auto salt = body.text("cache_salt");
-  if (!salt) return "";
-  if (salt->empty() || salt->size() > kSaltBytesMax)
-    body.fail("cache_salt", "must have 1 to " + std::to_string(kSaltBytesMax) + " bytes");
-  return *salt;
 }
 
 bool read_include_usage(const JsonFields& body) {

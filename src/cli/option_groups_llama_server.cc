@@ -40,7 +40,6 @@ OptionGroup no_effect_group() {
       no_effect("-ctxcp, --ctx-checkpoints, --swa-checkpoints", "N", reuse),
       no_effect("-cms, --checkpoint-min-step", "N", reuse),
       no_effect("-sps, --slot-prompt-similarity", "X", reuse),
-      no_effect("--slot-save-path", "PATH", reuse),
       no_effect("-kvu, --kv-unified / -no-kvu, --no-kv-unified", "",
                  "each slot has a context of its own"),
       no_effect("--context-shift / --no-context-shift", "",

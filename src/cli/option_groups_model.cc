@@ -164,6 +164,9 @@ OptionGroup reuse_group() {
        "others read. `holdfast cache` shows what is there."},
       {"--cache-disk", "MIB", "", cache_disk(),
        "Most that the folder may hold, in MiB. What is worth least goes first."},
+      {"--slot-save-path", "DIR", "", text(&O::slot_save_path),
+       "Folder for slots that clients save and restore by name: POST /slots/ID?action=save. It is "
+       "made if missing. Without it only erase works."},
       {"--grid-step", "N", "", grid_step(),
        "A long prompt is cut every N tokens, a multiple of 64. A state can be kept at each cut."},
       {"--checkpoint-every", "N", "", tokens(&O::checkpoint_every, 0),

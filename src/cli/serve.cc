@@ -18,6 +18,7 @@
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
 #include "env/log.h"
+#include "tier/real_files.h"
 
 namespace holdfast {
 
@@ -217,8 +218,9 @@ int wait_for_signal() {
 // Loads the model beside the running API, then serves it.
 class Server {
  public:
-  Server(const ServeOptions& options, std::unique_ptr<ApiServer> api)
-      : options_(options), api_(std::move(api)) {}
+  Server(const ServeOptions& options, std::unique_ptr<ApiServer> api,
+         std::shared_ptr<FileSystem> slot_files)
+      : options_(options), api_(std::move(api)), slot_files_(std::move(slot_files)) {}
 
   // Ends by itself only when the model cannot be loaded.
   int run() {
@@ -309,6 +311,7 @@ class Server {
     backend->space_of = [facts = fingerprint_](const std::string& tenant) {
       return facts.space(tenant);
     };
+    backend->slot_files = slot_files_;
     backend->history = history();
     backend->shape = model_.engine->shape();
     backend->slots = model_.engine->slot_count();
@@ -395,6 +398,7 @@ class Server {
   SteadyClock clock_;
   RequestLog log_;
   std::unique_ptr<ApiServer> api_;
+  const std::shared_ptr<FileSystem> slot_files_;
   TokenHistory history_;
   LoadedModel model_;
   Fingerprint fingerprint_;
@@ -426,7 +430,16 @@ int run_server(const Parsed& parsed) {
     Log::error(api.error().message);
     return 1;
   }
-  return Server(options, std::move(*api)).run();
+  std::shared_ptr<FileSystem> slot_files;
+  if (!options.slot_save_path.empty()) {
+    auto opened = RealFiles::open(options.slot_save_path, RealFiles::Missing::kCreate);
+    if (!opened) {
+      Log::error("--slot-save-path: " + opened.error().message);
+      return 1;
+    }
+    slot_files = std::move(*opened);
+  }
+  return Server(options, std::move(*api), std::move(slot_files)).run();
 }
 
 }  // namespace holdfast
