@@ -274,6 +274,35 @@ TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
   expect_sound(engine_);
 }
 
+// R3: one whose digests fit may come from anybody's file.
+TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
+  if (engine_.shape().cuts_anywhere()) return;
+  prefill(engine_, kSlot, head_);
+  const SavedState snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  const auto blocks = save_blocks(engine_, kSlot, 64);
+  const auto restore = [&](const SavedState& state) {
+    return engine_.restore(kOther, {head_, views_of(blocks), SavedStateView(state)}).ok();
+  };
+  ASSERT_TRUE(restore(snapshot));
+  constexpr std::size_t kHead = 8, kFields = 160;
+  for (std::size_t at = kHead; at < std::min(kFields, snapshot.bytes.size() - 4); at += 4) {
+    for (const std::uint32_t value : {0U, 1U, 1000U, 0x7FFFFFFFU, 0xFFFFFFFFU}) {
+      SavedState forged = snapshot;
+      std::memcpy(forged.bytes.data() + at, &value, sizeof value);
+      forged.checksum = hash_bytes(forged.bytes);
+      EXPECT_TRUE(restore(forged) || engine_.length(kOther) == 0);
+      expect_sound(engine_);
+    }
+  }
+  for (std::size_t length = kHead; length < snapshot.bytes.size(); length += 997) {
+    SavedState cut = snapshot;
+    cut.bytes.resize(length);
+    cut.checksum = hash_bytes(cut.bytes);
+    EXPECT_FALSE(restore(cut)) << length;
+  }
+  EXPECT_TRUE(restore(snapshot));
+}
+
 // X10: a batch that fails leaves no half-applied tokens behind.
 TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
   prefill(engine_, kSlot, head_);

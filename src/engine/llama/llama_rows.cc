@@ -25,6 +25,12 @@ bool on_host(const ggml_tensor* tensor) {
   return ggml_backend_buffer_is_host(owner->buffer);
 }
 
+std::uint32_t word_at(const std::byte* bytes) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
 Error unknown_layout(const char* what) {
   return {ErrorCode::kUnsupported,
           std::string("The engine lays its state out unexpectedly: ") + what, ""};
@@ -45,6 +51,7 @@ class LlamaRowMap::Recorder final : public llama_io_write_i {
   void write(const void* source, std::size_t size) override {
     const auto* bytes = static_cast<const std::byte*>(source);
     meta.insert(meta.end(), bytes, bytes + size);
+    if (size == sizeof(std::uint32_t)) largest = std::max(largest, word_at(bytes));
   }
   void write_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
     ranges.push_back({tensor, offset, size, meta.size()});
@@ -54,6 +61,7 @@ class LlamaRowMap::Recorder final : public llama_io_write_i {
 
   std::vector<std::byte> meta;
   std::vector<Range> ranges;
+  std::uint32_t largest = 0;  // of the fields of four bytes
 
  private:
   std::size_t tensor_bytes_ = 0;
@@ -79,6 +87,9 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
 
   void read(void* into, std::size_t size) override {
     const std::byte* const field = take(size);
+    if (from_snapshot_ && size == sizeof(std::uint32_t) && word_at(field) > map_.largest_field_) {
+      throw std::runtime_error("its snapshot is not of this engine");  // R3
+    }
     switch (size) {  // a copy of known size is a move or two
       case sizeof(std::int32_t): std::memcpy(into, field, sizeof(std::int32_t)); break;
       case kCellName: std::memcpy(into, field, kCellName); break;
@@ -126,7 +137,8 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
     if (cells_made_ < tokens_.size()) {
       piece_ = next_cells();
     } else {
-      piece_ = std::exchange(after_.empty() ? rest_ : after_, {});
+      from_snapshot_ = after_.empty();
+      piece_ = std::exchange(from_snapshot_ ? rest_ : after_, {});
     }
   }
 
@@ -150,6 +162,7 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
   std::size_t cells_made_ = 0;
   std::span<const std::byte> after_;
   std::span<const std::byte> rest_;  // of the snapshot
+  bool from_snapshot_ = false;       // the current piece
   std::vector<Segment> wanted_;
   std::size_t read_bytes_ = 0;
 };
@@ -236,6 +249,9 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
   if (has_rest) memory->state_write(rest, slot.value, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
 
   auto map = std::make_unique<LlamaRowMap>();
+  const llama_vocab* const vocabulary = llama_model_get_vocab(llama_get_model(context));
+  map->largest_field_ = std::max({rest.largest, llama_n_ctx(context),
+                                  static_cast<std::uint32_t>(llama_vocab_n_tokens(vocabulary))});
   const std::size_t meta_size = whole.meta.size() - rest.meta.size();
   map->has_extents_ = meta_size > 0;
   if (!map->has_extents_) return map;

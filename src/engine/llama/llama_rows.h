@@ -15,6 +15,9 @@
 // Invariants, verified when the map is made:
 //   R1  every extent tensor's range begins at cell 0 and is one piece
 //   R2  the cells that make_cell() makes equal those that the library wrote
+// and when a state comes back:
+//   R3  no field of a snapshot is larger than any that the library could have written: it
+//       takes memory for as many cells as a field says before it looks at them
 #pragma once
 
 #include <llama.h>
@@ -73,6 +76,7 @@ class LlamaRowMap {
   }
 
   std::vector<Segment> segments_;
+  std::uint32_t largest_field_ = 0;  // R3
   std::size_t row_bytes_ = 0;
   bool has_extents_ = false;
   bool cells_name_tokens_ = false;            // M-RoPE: a cell also holds 2-D position and token
