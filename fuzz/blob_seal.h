@@ -26,4 +26,22 @@ inline void seal_blob(std::span<std::byte> file) {
   set(file, payload_end, Sha256().add(payload).digest());
 }
 
+// The beginning's digest of a file of blobs, and each blob's own, as far as the lengths allow.
+inline void seal_archive(std::span<std::byte> file) {
+  constexpr std::size_t kFront = 16;
+  if (file.size() < kFront + 32) return;
+  std::memcpy(file.data(), "HFARCH1\n", 8);
+  const auto note = blob_layout::get<std::uint64_t>(file, 8);
+  if (note > file.size() - kFront - 32) return;
+  const auto front = file.first(kFront + note);
+  blob_layout::set(file, front.size(), Sha256().add(front).digest());
+  for (std::size_t at = front.size() + 32; file.size() - at >= 8;) {
+    const auto length = blob_layout::get<std::uint64_t>(file, at);
+    at += 8;
+    if (length == 0 || length > file.size() - at) return;
+    seal_blob(file.subspan(at, length));
+    at += length;
+  }
+}
+
 }  // namespace holdfast

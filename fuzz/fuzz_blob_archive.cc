@@ -54,24 +54,6 @@ void check_bytes(const Bytes& file) {
   if (report && report->stored > 0) check_round_trip(**store);
 }
 
-// The beginning's digest, and each blob's own, as far as the lengths allow.
-void seal(Bytes& file) {
-  constexpr std::size_t kFront = 16;
-  if (file.size() < kFront + 32) return;
-  std::memcpy(file.data(), "HFARCH1\n", 8);
-  const auto note = blob_layout::get<std::uint64_t>(file, 8);
-  if (note > file.size() - kFront - 32) return;
-  const auto front = std::span(file).first(kFront + note);
-  blob_layout::set(std::span(file), front.size(), Sha256().add(front).digest());
-  for (std::size_t at = front.size() + 32; file.size() - at >= 8;) {
-    const auto length = blob_layout::get<std::uint64_t>(file, at);
-    at += 8;
-    if (length == 0 || length > file.size() - at) return;
-    seal_blob(std::span(file).subspan(at, length));
-    at += length;
-  }
-}
-
 }  // namespace
 }  // namespace holdfast
 
@@ -79,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   std::vector<std::byte> file(bytes.begin(), bytes.end());
   holdfast::check_bytes(file);
-  holdfast::seal(file);
+  holdfast::seal_archive(file);
   holdfast::check_bytes(file);
   return 0;
 }
