@@ -71,20 +71,18 @@ SlotLimits Scheduler::slot_limits(SpaceKey space) const {
 
 void Scheduler::enqueue(SlotTask task) {
   CHECK(0 <= task.ask.slot.value && task.ask.slot.value < engine_.slot_count());
-  Error refusal{ErrorCode::kUnavailable, "", ""};
+  Error refusal{ErrorCode::kUnavailable, "The server is shutting down.", ""};
   {
     const std::lock_guard lock(mutex_);
-    if (stop_) {
-      refusal.message = "The server is shutting down.";
-    } else if (slot_tasks_waiting_ >= kTasksMax) {
-      refusal.message = "Too many requests wait to save, restore or erase a slot. Try again later.";
-    } else {
+    if (!stop_ && slot_tasks_waiting_ < kTasksMax) {
       ++slot_tasks_waiting_;
       new_slot_tasks_.push_back(std::move(task));
+      news_.notify_one();
+      return;
     }
+    if (!stop_) refusal.message = "Too many requests wait for slots. Try again later.";
   }
-  if (!refusal.message.empty()) return task.act(&refusal);
-  news_.notify_one();
+  task.act(&refusal);
 }
 
 // Whether the tokens are cut as they would be here. Pure; any thread.
