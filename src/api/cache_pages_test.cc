@@ -56,6 +56,8 @@ Receipt full_receipt() {
                      .evicted_ago_ms = 1000.0};
   receipt.queued_ms = 1.5;
   receipt.waited_for = "gen-0";
+  receipt.fetched_bytes = 512;
+  receipt.fetch_ms = 3.5;
   receipt.restore_ms = 2.5;
   receipt.prompt_ms = 30.0;
   receipt.saved_ms = 40.0;
@@ -69,7 +71,7 @@ TEST(ReceiptJson, HasEveryField) {
     "id": "gen-1", "response": "chatcmpl-1", "time": "2026-11-15T06:41:22.123Z", "slot": 1,
     "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
     "restored_tokens": 400, "restored_from": "snapshot in place", "recomputed_tokens": 600,
-    "reuse": 0.8, "bytes_restored": 4096, "bytes_kept": 8192, "checkpoints": 3,
+    "reuse": 0.8, "bytes_restored": 4096, "bytes_fetched": 512, "bytes_kept": 8192, "checkpoints": 3,
     "history_tokens": 17,
     "difference": {"position": 500, "message": 0, "role": "system", "known_text": "14:03",
       "sent_text": "14:04", "known_tokens": [49, 52, 58, 48, 51],
@@ -77,7 +79,7 @@ TEST(ReceiptJson, HasEveryField) {
     "missing": {"why": "evicted", "position": 480, "evicted_at": "2026-11-15T06:41:21.123Z",
       "evicted_for": "budget",
       "sentence": "The state at token 480 was dropped at 06:41:21 UTC because the cache was full."},
-    "queued_ms": 1.5, "waited_for": "gen-0", "restore_ms": 2.5, "prompt_ms": 30.0,
+    "queued_ms": 1.5, "waited_for": "gen-0", "fetch_ms": 3.5, "restore_ms": 2.5, "prompt_ms": 30.0,
     "saved_ms": 40.0, "companion": {"name": "mtp", "held_tokens": 300, "memory_tokens": 200,
       "missing": "Its rows were damaged.", "drafted": 3, "accepted": 1,
       "by_place": [{"tried": 1, "accepted": 1}, {"tried": 1, "accepted": 0}]},
@@ -147,6 +149,30 @@ TEST(CacheStatusJson, CountsAndSums) {
   EXPECT_EQ(json["hit_share"], 0.978);
   EXPECT_EQ(json["memory"]["budget_bytes"], std::int64_t{8} << 30);
   EXPECT_EQ(json["totals"]["evicted_rows"], 4);
+}
+
+TEST(CacheStatusJson, WhatLiesBelowMemory) {
+  CacheStatus status;
+  EXPECT_TRUE(parsed(cache_status_json(status))["disk"].is_null());
+  status.enabled = true;
+  status.budget = ByteCount{8} << 30U;
+  status.lower.emplace();
+  status.lower->budget = ByteCount{20} << 30U;
+  status.lower->store.rows_bytes = ByteCount{2} << 30U;
+  status.lower->store.last_failure = "a blob cannot be written: No space left on device";
+  const Json json = parsed(cache_status_json(status));
+  EXPECT_EQ(json["summary"], "0 B of 8.0 GiB in use, 2.0 GiB of 20.0 GiB on disk");
+  EXPECT_EQ(json["disk"]["bytes"], std::int64_t{2} << 30);
+  EXPECT_EQ(json["disk"]["last_failure"], "a blob cannot be written: No space left on device");
+}
+
+TEST(ReceiptJson, SaysWhatCameFromDisk) {
+  Receipt receipt = full_receipt();
+  receipt.source = StartSource::kMemory;
+  receipt.fetched = receipt.restored;
+  EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["restored_from"], "disk");
+  receipt.fetched = receipt.restored - 1;
+  EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["restored_from"], "memory");
 }
 
 TEST(CacheStatusJson, OffAndUnlimited) {
