@@ -177,7 +177,9 @@ bool LowerTier::keep_something() {
     keep_place(at.path.places[at.places_done++]);
   } else {
     finish_path();
+    return true;
   }
+  publish();
   return true;
 }
 

@@ -560,7 +560,6 @@ CacheStatus StateCache::status() const {
   CacheStatus status = totals_;
   memory_.report(status);
   if (seen_) status.ghost_tokens += seen_->ghost_tokens();
-  if (lower_ != nullptr) status.lower = lower_->status();
   return status;
 }
 

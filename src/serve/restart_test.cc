@@ -160,6 +160,19 @@ TEST_P(Restart, NothingIsAskedForTwice) {
   EXPECT_GE(files_.calls(), lookups);
 }
 
+// The scheduler rests while the tier below works on.
+TEST_P(Restart, WhoLooksInSeesTheTierBelowAsItIs) {
+  Process process(files_, settings());
+  process.run(kSystem + asking(long_text(100)));
+  const auto below = [&] { return *process.bench().scheduler.cache_status().lower; };
+  EXPECT_EQ(below().paths_waiting, process.lower().status().paths_waiting);
+  while (below().paths_waiting > 0) {
+    ASSERT_TRUE(process.lower().work());
+    EXPECT_EQ(below().store.stored, process.store().stats().stored);
+  }
+  EXPECT_GT(below().store.stored, 0U);
+}
+
 TEST_P(Restart, WhatMemoryHadNoRoomForComesBack) {
   const std::string first = kSystem + asking(long_text(60, 1));
   Settings tight = settings();

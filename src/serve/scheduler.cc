@@ -166,8 +166,14 @@ SchedulerStatus Scheduler::status() const {
 }
 
 CacheStatus Scheduler::cache_status() const {
-  const std::lock_guard lock(mutex_);
-  return published_cache_;
+  CacheStatus status;
+  {
+    const std::lock_guard lock(mutex_);
+    status = published_cache_;
+  }
+  // The tier below goes on while nothing turns here.
+  if (lower_ != nullptr) status.lower = lower_->status();
+  return status;
 }
 
 std::future<ByteCount> Scheduler::clear_cache() {
