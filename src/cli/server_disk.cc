@@ -53,7 +53,12 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, const 
   DiskOptions disk;
   disk.budget = budget_for(options);
   disk.free_min = kLeftFree;
-  if (disk.budget == 0) return nullptr;
+  if (disk.budget == 0 && options.cache_disk_mib == 0) return nullptr;
+  if (disk.budget == 0) {
+    Log::warn("no states on disk: there is hardly any room in " + options.cache_dir +
+              " (choose a folder with --cache-dir, or --cache-dir off)");
+    return nullptr;
+  }
   auto known = std::make_shared<KnownEnds>();
   disk.known_ends = known;
   auto folder = CacheFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
