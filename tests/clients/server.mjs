@@ -40,8 +40,8 @@ function cleanEnvironment(extra = {}) {
   return { ...Object.fromEntries(kept), HOLDFAST_CACHE_DIR: 'off', ...extra };
 }
 
-function launch(args, { env, ...options } = {}) {
-  const child = spawn(holdfast, args, { env: cleanEnvironment(env), ...options });
+function launch(args, { env, program = holdfast, ...options } = {}) {
+  const child = spawn(program, args, { env: cleanEnvironment(env), ...options });
   running.add(child);
   child.exited = new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -86,8 +86,8 @@ export function temporaryFolder() {
 }
 
 // Runs the program to its end. Standard input is `input`, or nothing at all.
-export async function run(args, { input = '', env } = {}) {
-  const child = launch(args, { env });
+export async function run(args, { input = '', env, program } = {}) {
+  const child = launch(args, { env, program });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text) => (output.stderr += text));
