@@ -213,7 +213,7 @@ describe('kill -9', () => {
     server.signal('SIGKILL');
   }, 1));
 
-  // HOLDFAST_KILLS=300 HOLDFAST_SEED=5 for another run.
+  // HOLDFAST_KILLS=300 HOLDFAST_SEED=5 HOLDFAST_TEST_TIMEOUT_MS=1200000 for a long run.
   test('at any moment, again and again', async () => {
     const kills = Number(process.env.HOLDFAST_KILLS || 12);
     const seed = Number(process.env.HOLDFAST_SEED || 1);

@@ -14,4 +14,4 @@ if [[ -z $node ]] || ! "$node" --version >/dev/null 2>&1; then
     exit 1
   fi
 fi
-exec "$node" --test --test-reporter=spec --test-concurrency=1 --test-timeout=240000 "$@"
+exec "$node" --test --test-reporter=spec --test-concurrency=1 --test-timeout="${HOLDFAST_TEST_TIMEOUT_MS:-240000}" "$@"
