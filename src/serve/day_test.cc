@@ -250,7 +250,7 @@ TEST_P(ADay, OfAgents) {
   settings.fake.kind = GetParam();
   settings.fake.slots = 3;
   settings.fake.context_tokens = path != nullptr ? 20'000 : 4096;
-  settings.memory = path != nullptr ? 1 << 20 : 20 << 10;
+  settings.memory = path != nullptr ? 256 << 10 : 20 << 10;
   settings.disk = path != nullptr ? 8 << 20 : 512 << 10;
   if (GetParam() == FakeKind::kRecurrent) {  // 8 bytes a state
     settings.memory = 1 << 10;

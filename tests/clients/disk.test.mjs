@@ -51,12 +51,18 @@ describe('a cache folder', () => {
     assert.ok(blobsIn(folder).length > 0);
   });
 
-  test('that is deleted under a server is missed by nobody', async () => {
+  test('that is deleted under a server is reported, and missed by nobody', async () => {
     const folder = copyOf(left);
     const server = await serverOn(folder);
     rmSync(folder, { recursive: true });
     for (const turn of cold.turns) await say(server, turn);
+    await server.logged(/a state could not be written to .*No such file/);
+    assert.match((await diskOf(server)).last_failure, /No such file/);
     await interrupt(server);
+    const next = await serverOn(folder);
+    await say(next, cold.turns[0]);
+    assert.ok((await written(next)).stored > 0);
+    await interrupt(next);
   });
 });
 
