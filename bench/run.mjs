@@ -2,11 +2,11 @@
 //
 //   node bench/run.mjs '{"holdfast": PROGRAM, "engine": FOLDER, "engines": [...]}'
 //
-// Environment: QUICK, ROUNDS, SEED, MODEL, THREADS, CONTEXT, and SCENARIOS, a list
-// such as parity,decode. A whole run writes docs/benchmarks.md; a quick or partial
+// Environment: QUICK, ROUNDS, SEED, MODEL, THREADS, CONTEXT, BENCH_DISK (a folder on the disk
+// that states are written to), and SCENARIOS, a list such as parity,decode. A whole run writes docs/benchmarks.md; a quick or partial
 // one writes build/bench/benchmarks.md, so that it never replaces good numbers.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,11 +18,13 @@ import { PromptMaker } from './prompts.mjs';
 import { markdown } from './report.mjs';
 import { connections } from './scenarios/connections.mjs';
 import { decode } from './scenarios/decode.mjs';
+import { disk } from './scenarios/disk.mjs';
 import { engines } from './scenarios/engines.mjs';
 import { interference } from './scenarios/interference.mjs';
 import { memory, memoryReadings } from './scenarios/memory.mjs';
 import { parity } from './scenarios/parity.mjs';
 import { prefill } from './scenarios/prefill.mjs';
+import { restart, restartSection } from './scenarios/restart.mjs';
 import { reuse, reuseOfThoughts, reuseSection } from './scenarios/reuse.mjs';
 import { speculation, speculationSection } from './scenarios/speculation.mjs';
 import { withServers } from './servers.mjs';
@@ -32,7 +34,7 @@ const folder = join(root, 'build/bench');
 const logs = join(folder, 'logs');
 const built = JSON.parse(process.argv[2]);
 const quick = Boolean(process.env.QUICK);
-const everything = ['parity', 'decode', 'prefill', 'interference', 'memory', 'speculation', 'reuse', 'connections', 'engines'];
+const everything = ['parity', 'decode', 'prefill', 'interference', 'memory', 'speculation', 'reuse', 'restart', 'disk', 'connections', 'engines'];
 const wanted = new Set(process.env.SCENARIOS?.split(',') ?? everything);
 const whole = !quick && everything.every((name) => wanted.has(name));
 
@@ -135,6 +137,35 @@ async function reuseGroup() {
   sections.push(reuseSection({ quick }, parts));
 }
 
+// Its servers come and go; a server of ours makes the prompts first. Other kinds of state
+// need models of their own.
+async function restartGroup() {
+  const models = [{ label: 'pocket model', model: settings.model },
+    ...['ATTENTION_MODEL', 'SWA_MODEL'].filter((name) => process.env[name])
+      .map((name) => ({ label: basename(process.env[name]), model: process.env[name] }))];
+  const results = [];
+  for (const { label, model } of models) {
+    for (const length of quick ? [8000] : [8000, 32000]) {
+      const these = { ...settings, model, slots: 1, context: length + 768 };
+      await running([holdfast], { model, slots: 1, context: 4096 }, async (bench) => {
+        results.push(await restart(bench, { holdfast, llama }, { settings: these, logs, label, length }));
+      });
+    }
+  }
+  sections.push(restartSection(results));
+}
+
+async function diskGroup() {
+  const states = mkdtempSync(join(process.env.BENCH_DISK || os.tmpdir(), 'holdfast-bench-'));
+  const withTier = { ...holdfast, name: 'holdfast, disk on', extra: ['--cache-dir', join(states, 'states')] };
+  const without = { ...holdfast, name: 'holdfast, disk off', extra: ['--cache-dir', 'off'] };
+  try {
+    await running([withTier, without], {}, async (bench, servers) => sections.push(await disk(bench, servers)));
+  } finally {
+    rmSync(states, { recursive: true, force: true });
+  }
+}
+
 async function runAll() {
   if (wanted.has('parity')) {
     await running([holdfastPlain, llamaCachesOff], { flash: 'off' }, async (bench, servers) => {
@@ -147,6 +178,8 @@ async function runAll() {
   }
   if (wanted.has('speculation')) await speculationGroup();
   if (wanted.has('reuse')) await reuseGroup();
+  if (wanted.has('restart')) await restartGroup();
+  if (wanted.has('disk')) await diskGroup();
   if (wanted.has('connections')) {
     await running([holdfastForCrowds], { context: 4096 }, async (bench, [server]) => {
       sections.push(await connections(bench, server));

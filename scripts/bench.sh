@@ -6,8 +6,9 @@
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
 # Also: ROUNDS, SEED, MODEL, MTP_MODEL (a larger one with an MTP head, for drafts),
+# ATTENTION_MODEL, SWA_MODEL (for restarts), BENCH_DISK (a folder on the disk to measure),
 # THREADS, CONTEXT, SCENARIOS=parity,decode,prefill,speculation,
-# interference,memory,connections,engines,reuse. The machine should do nothing else.
+# interference,memory,connections,engines,reuse,restart,disk. The machine should do nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
