@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
-  chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync,
+  chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, before, describe, test } from 'node:test';
@@ -199,12 +199,10 @@ function oddFolders() {
   }
 
   test('off means off', async () => {
-    const home = temporaryFolder();
     const server = await serverOn('off');
     assert.doesNotMatch(server.log, /disk/);
     assert.equal(await diskOf(server), null);
     await interrupt(server);
-    assert.deepEqual(readdirSync(home), []);
   });
 }
 
@@ -218,7 +216,7 @@ function mountSmall(options) {
   } catch {
     return null;
   }
-  const unmount = () => execFileSync('umount', [folder], { stdio: 'ignore' });
+  const unmount = () => execFileSync('umount', ['--lazy', folder], { stdio: 'ignore' });
   return { folder, unmount,
     remount: (more) => execFileSync('mount', ['-o', `remount,${more}`, folder], { stdio: 'ignore' }) };
 }
