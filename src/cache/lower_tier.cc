@@ -160,8 +160,8 @@ bool LowerTier::take_next_path() {
   return true;
 }
 
-// One blob: the next rows of the path at hand, or else its next place. Rows come first,
-// because places stand on them.
+// One blob: the next rows of the path at hand, or the next place whose rows are there. So
+// wherever this ends, what has been written is a conversation's beginning.
 bool LowerTier::keep_something() {
   if (!keeping_) {
     if (!take_next_path()) return false;
@@ -169,12 +169,15 @@ bool LowerTier::keep_something() {
   }
   Keeping& at = *keeping_;
   const TokenPos length = at.path.rows.empty() ? 0 : at.path.rows.back().range.end;
-  if (at.rows_done < length) {
+  const auto& places = at.path.places;
+  const bool stands = at.places_done < places.size() &&
+                      (at.rows_done >= length || places[at.places_done].position <= at.rows_done);
+  if (stands) {
+    keep_place(places[at.places_done++]);
+  } else if (at.rows_done < length) {
     const TokenPos end = std::min(at.rows_done + options_.blob_tokens, length);
     keep_rows({at.rows_done, end});
     at.rows_done = end;
-  } else if (at.places_done < at.path.places.size()) {
-    keep_place(at.path.places[at.places_done++]);
   } else {
     finish_path();
     return true;
@@ -241,6 +244,7 @@ void LowerTier::put(const AnyBlob& blob) {
 
 // The rest of the path is given up: the next one that goes this way brings it along.
 void LowerTier::note_trouble(const std::string& what) {
+  publish();  // whoever is told finds it counted
   if (!in_trouble_ && on_trouble) on_trouble(what);
   in_trouble_ = true;
   keeping_->path.rows.clear();

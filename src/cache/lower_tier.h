@@ -92,7 +92,7 @@ struct KeptPath {
   SpaceKey space;
   Tokens keys;                    // what its states are filed under, from the first on
   std::vector<KeptRows> rows;     // ascending
-  std::vector<KeptPlace> places;  // the most valuable first
+  std::vector<KeptPlace> places;  // ascending
   ByteCount bytes = 0;            // of all that, written or not
   // Set by keep().
   Clock::TimePoint first{};   // when it, or what it goes on from, began to wait

@@ -126,7 +126,7 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
 // Where the conversation goes on: at the deepest place, or at the last prompt's end where the
 // client does not repeat the answer as it was. Where others begin: at ends of system prompts
 // and junctions. Between them as far apart as when memory is scarce, so that all snapshots
-// together weigh no more than the rows. The deepest comes first.
+// together weigh no more than the rows.
 std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match) const {
   std::vector<const Stop*> places;
   const Stop* last_prompt = nullptr;
@@ -149,7 +149,6 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match) cons
                     static_cast<std::uint64_t>(saves)});
     last = stop->position;
   }
-  std::ranges::reverse(kept);
   return kept;
 }
 
@@ -160,7 +159,7 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
   KeptPath path;
   path.space = space;
   if (needs.snapshot) path.places = places_worth_keeping(match);
-  const TokenPos deepest = path.places.empty() ? 0 : path.places.front().position;
+  const TokenPos deepest = path.places.empty() ? 0 : path.places.back().position;
   const TokenPos length = needs.snapshot ? deepest : match.covered;
   if (length == 0) return;
   path.keys.assign(keys.begin(), keys.begin() + length);

@@ -167,6 +167,9 @@ OptionGroup reuse_group() {
       {"--slot-save-path", "DIR", "", text(&O::slot_save_path),
        "Folder for slots that clients save and restore by name: POST /slots/ID?action=save. It is "
        "made if missing. Without it only erase works."},
+      {"--cache-rest", "MS", "", whole(&O::cache_rest_ms, 0, 3'600'000),
+       "How long a conversation rests before it is written, in milliseconds. The next turn often "
+       "takes its place, and less is written; a crash loses what has not been."},
       {"--grid-step", "N", "", grid_step(),
        "A long prompt is cut every N tokens, a multiple of 64. A state can be kept at each cut."},
       {"--checkpoint-every", "N", "", tokens(&O::checkpoint_every, 0),

@@ -67,6 +67,7 @@ struct ServeOptions {
   std::int64_t cache_ram_mib = kCacheRamAuto;
   std::string cache_dir;  // empty: the user's own; "off": none
   std::int64_t cache_disk_mib = kCacheDiskAuto;
+  int cache_rest_ms = 2000;
   std::string slot_save_path;     // a folder; empty: slots are not saved
   TokenPos checkpoint_every = 0;  // 0: as memory allows
   bool checkpoints = true;

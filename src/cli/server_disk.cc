@@ -72,15 +72,17 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, const 
     Log::warn("another server writes to " + options.cache_dir +
               "; this one only reads there. Give it a --cache-dir of its own to keep its states");
   }
+  LowerOptions below;
+  below.rest = std::chrono::milliseconds(options.cache_rest_ms);
   return std::unique_ptr<ServerDisk>(
-      new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), clock));
+      new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), below, clock));
 }
 
 ServerDisk::ServerDisk(std::string folder, CacheFolder store, std::shared_ptr<KnownEnds> known,
-                       const Clock& clock)
+                       LowerOptions options, const Clock& clock)
     : folder_(std::move(folder)),
       store_(std::move(store)),
-      tier_(*store_, std::move(known), clock) {
+      tier_(*store_, std::move(known), clock, options) {
   tier_.on_trouble = [this](const std::string& what) {
     if (what.empty()) {
       Log::info("states are written to " + folder_ + " again");

@@ -36,7 +36,7 @@ class ServerDisk {
 
  private:
   ServerDisk(std::string folder, CacheFolder store, std::shared_ptr<KnownEnds> known,
-             const Clock& clock);
+             LowerOptions options, const Clock& clock);
 
   const std::string folder_;
   CacheFolder store_;

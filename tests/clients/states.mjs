@@ -12,7 +12,7 @@ export const newFolder = () => join(temporaryFolder(), 'states');
 // Starts a server over a folder; MTP is on, as it is by default.
 const started = new Set();
 export async function serverOn(folder, ...flags) {
-  const server = await startServer(['--parallel', '2', '--cache-dir', folder, ...flags]);
+  const server = await startServer(['--parallel', '2', '--cache-dir', folder, '--cache-rest', '0', ...flags]);
   started.add(server);
   return server;
 }
