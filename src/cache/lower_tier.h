@@ -104,8 +104,9 @@ struct LowerOptions {
   std::size_t paths_max = 64;
   // How long a path rests; one that goes on and on at most 10 times as long.
   std::chrono::milliseconds rest{2000};
-  // Written while requests are at work; 0: as fast as it goes.
-  ByteCount busy_bytes_per_s = ByteCount{32} << 20;
+  // Written while requests are at work; 0: as fast as it goes. On a processor that computes,
+  // every byte that is hashed and written holds up a step.
+  ByteCount busy_bytes_per_s = ByteCount{2} << 20;
   double pause_after_failure_ms = 10'000;
 };
 

@@ -280,7 +280,7 @@ class Server {
     const bool stretched = model_.engine->context_tokens() > model_.text->card().context_original;
     fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling, stretched);
     scheduling.cache.fingerprint = fingerprint_.hex();
-    disk_ = ServerDisk::open(options_, clock_);
+    disk_ = ServerDisk::open(options_, model_.on_gpu, clock_);
     if (disk_) {
       disk_->describe(model_.text->card().name, fingerprint_);
       const auto vocabulary = static_cast<Token>(model_.text->card().vocabulary);

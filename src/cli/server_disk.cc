@@ -15,6 +15,8 @@ constexpr ByteCount kMebibyte = 1 << 20;
 // A full volume troubles everybody on the machine.
 constexpr ByteCount kLeftFree = 1024 * kMebibyte;
 constexpr ByteCount kShareOfFree = 10;
+// In a second, while requests are at work.
+constexpr ByteCount kBusyBytesOnGpu = 256 * kMebibyte;
 
 // What the folder holds already. It may be asked before there is one.
 ByteCount bytes_below(const std::string& folder) {
@@ -44,7 +46,8 @@ ByteCount budget_for(const ServeOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, const Clock& clock) {
+std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool on_gpu,
+                                             const Clock& clock) {
   if (options.cache_dir.empty() || options.cache_dir == "off") return nullptr;
   if (options.cache_ram_mib == 0) {
     Log::info("no states on disk: they pass through memory, and --cache-ram is 0");
@@ -74,6 +77,7 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, const 
   }
   LowerOptions below;
   below.rest = std::chrono::milliseconds(options.cache_rest_ms);
+  if (on_gpu) below.busy_bytes_per_s = kBusyBytesOnGpu;
   return std::unique_ptr<ServerDisk>(
       new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), below, clock));
 }

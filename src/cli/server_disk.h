@@ -20,7 +20,8 @@ class ServerDisk {
   // Null where there is to be none, or where the folder cannot be used; the log says why. A
   // server without it is slower after a restart, and no less right.
   // REQUIRES: the clock outlives it.
-  [[nodiscard]] static std::unique_ptr<ServerDisk> open(const ServeOptions& options,
+  // `on_gpu`: the processor has little to do, and writing holds nobody up.
+  [[nodiscard]] static std::unique_ptr<ServerDisk> open(const ServeOptions& options, bool on_gpu,
                                                         const Clock& clock);
 
   [[nodiscard]] LowerTier& tier() { return tier_; }

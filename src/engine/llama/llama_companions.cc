@@ -17,9 +17,10 @@ constexpr TokenPos kNgramTokens = 8;  // a look costs nothing, and repetitions a
 
 // States that recurrent models keep to go back to, at most: a share of what is free.
 constexpr ByteCount kRollbackShare = 8;
-// On a processor a state of this size is copied out and back in less time than the
-// library's rollback takes from every step, drafted or not (bench/DEAD_ENDS.md).
-constexpr ByteCount kCopiedQuickly = 4 << 20;
+// On a processor a state of this size is copied out and back, which costs something only
+// where drafts are made; the library's rollback takes its share of every step, drafted or
+// not (bench/DEAD_ENDS.md).
+constexpr ByteCount kCopiedQuickly = 32 << 20;
 
 Result<void> add_mtp(LoadedModel& loaded, std::shared_ptr<llama_model> model, LlamaEngine& primary,
                      const LlamaConfig& config) {
