@@ -14,6 +14,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tier/space_note.h"
+
 namespace holdfast {
 
 namespace {
@@ -47,15 +49,6 @@ class Hash128 {
  private:
   XXH3_state_t state_{};
 };
-
-std::string hex_of(SpaceKey key) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const std::uint64_t word : {key.high, key.low}) {
-    for (int shift = 60; shift >= 0; shift -= 4) hex += kDigits[(word >> shift) & 0xf];
-  }
-  return hex;
-}
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 

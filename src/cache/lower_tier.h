@@ -15,7 +15,7 @@
 // next turn takes its place, and a snapshot less is written. While requests are at work it
 // writes slowly, and after a failure not for a while.
 //
-// Invariants, verified by check():
+// Invariants, W2 verified by check(), W1 by the tests:
 //   W1  at most one blob's states are held alive, and only inside work()
 //   W2  at most `paths_max` paths wait, and no later one begins with an earlier one
 //

@@ -19,7 +19,7 @@ constexpr Token kVocabulary = 1000;
 const SlotOwner kOwner = slot_owner("a tenant");
 const SlotLimits kLimits{kSpace, 4096, kVocabulary, 1 << 20};
 
-Tokens counting(std::size_t count, Token first = 0) {
+Tokens cycling(std::size_t count, Token first = 0) {
   Tokens tokens(count);
   for (std::size_t i = 0; i < count; ++i) tokens[i] = first + static_cast<Token>(i % 7);
   return tokens;
@@ -81,7 +81,7 @@ void expect_equal(const SlotState& a, const SlotState& b) {
 TEST(SlotFileL1, WhatWasWrittenIsReadBack) {
   for (const std::size_t length : {1, 63, 64, 65, 256, 257, 700}) {
     for (const auto& [rows, snapshot] : {std::pair(true, true), {true, false}, {false, true}}) {
-      SlotState state = state_of(counting(length), rows, snapshot);
+      SlotState state = state_of(cycling(length), rows, snapshot);
       const auto file = read(file_of_slot(state));
       ASSERT_TRUE(file.ok()) << file.error().message;
       expect_equal(file->state, state);
@@ -91,17 +91,17 @@ TEST(SlotFileL1, WhatWasWrittenIsReadBack) {
 }
 
 TEST(SlotFileL1, WhatIsFiledUnderKeysIsFoundUnderThem) {
-  const Tokens keys = counting(300, -5000);
+  const Tokens keys = cycling(300, -5000);
   SlotState state = state_of(keys);
   state.keys = keys;
-  state.tokens = counting(300);
+  state.tokens = cycling(300);
   const auto file = read(file_of_slot(state));
   ASSERT_TRUE(file.ok()) << file.error().message;
   expect_equal(file->state, state);
 }
 
 TEST(SlotFileL2, EveryCutAndEveryFlippedByteIsNoticed) {
-  const Bytes whole = file_of_slot(state_of(counting(70)));
+  const Bytes whole = file_of_slot(state_of(cycling(70)));
   ASSERT_EQ(refusal(whole), "");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
@@ -119,7 +119,7 @@ TEST(SlotFileL2, EveryCutAndEveryFlippedByteIsNoticed) {
 }
 
 TEST(SlotFileL2, AnotherModelsOrTooLargeAStateIsRefused) {
-  const Bytes file = file_of_slot(state_of(counting(70)));
+  const Bytes file = file_of_slot(state_of(cycling(70)));
   SlotLimits limits = kLimits;
   limits.space.low = 9;
   EXPECT_EQ(refusal(file, limits), "it is of another model, or of a server with other settings");
@@ -154,7 +154,7 @@ class Forged : public ::testing::Test {
     return BlobArchiveReader::open(source)->note();
   }
 
-  const Tokens tokens_ = counting(300);
+  const Tokens tokens_ = cycling(300);
   const BlobMaker maker_{kSpace, tokens_};
   const Bytes first_ = tier_testing::file_of(maker_.rows({0, 256}));
   const Bytes second_ = tier_testing::file_of(maker_.rows({256, 300}));
@@ -165,9 +165,9 @@ class Forged : public ::testing::Test {
 TEST_F(Forged, PartsThatDoNotBelongTogetherAreRefused) {
   ASSERT_EQ(refusal(with_blobs({first_, second_, place_}, note_)), "");
   const Bytes early = tier_testing::file_of(maker_.place(256));
-  const Bytes alien = tier_testing::file_of(BlobMaker(kSpace, counting(300, 1)).rows({0, 256}));
+  const Bytes alien = tier_testing::file_of(BlobMaker(kSpace, cycling(300, 1)).rows({0, 256}));
   const Bytes elsewhere = tier_testing::file_of(BlobMaker({1, 1}, tokens_).rows({0, 256}));
-  const Bytes longer = tier_testing::file_of(BlobMaker(kSpace, counting(301)).rows({256, 301}));
+  const Bytes longer = tier_testing::file_of(BlobMaker(kSpace, cycling(301)).rows({256, 301}));
   for (const auto& blobs : std::vector<std::vector<Bytes>>{{},
                                                            {first_},
                                                            {second_, place_},
@@ -210,7 +210,7 @@ TEST_F(Forged, NotesThatLieAreRefused) {
 
 TEST(SlotFileL4, OnlyItsOwnerReadsOrReplacesAFile) {
   SimulatedFiles files;
-  const SlotState state = state_of(counting(70));
+  const SlotState state = state_of(cycling(70));
   const SlotOwner other = slot_owner("another tenant");
   ASSERT_TRUE(write_slot_file(files, "x.bin", state, kOwner, 5).ok());
   const Bytes before = files.bytes("x.bin");
@@ -221,7 +221,7 @@ TEST(SlotFileL4, OnlyItsOwnerReadsOrReplacesAFile) {
   const auto nobodys = read_slot_file(files, "y.bin", other, kLimits);
   EXPECT_EQ(theirs.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(theirs.error().message, nobodys.error().message) << "who asks learns nothing";
-  ASSERT_TRUE(write_slot_file(files, "x.bin", state_of(counting(9)), kOwner, 5).ok());
+  ASSERT_TRUE(write_slot_file(files, "x.bin", state_of(cycling(9)), kOwner, 5).ok());
   EXPECT_EQ(read_slot_file(files, "x.bin", kOwner, kLimits)->state.length(), 9);
 }
 
@@ -229,7 +229,7 @@ TEST(SlotFileL4, AFileThatIsNoSavedSlotIsNeverReplaced) {
   SimulatedFiles files;
   for (const Bytes& precious : {Bytes{}, Bytes(100), Bytes(5000, std::byte{7})}) {
     files.overwrite("notes.txt", precious);
-    const auto written = write_slot_file(files, "notes.txt", state_of(counting(9)), kOwner, 5);
+    const auto written = write_slot_file(files, "notes.txt", state_of(cycling(9)), kOwner, 5);
     EXPECT_EQ(written.error().code, ErrorCode::kInvalidArgument);
     EXPECT_EQ(files.bytes("notes.txt"), precious);
   }
@@ -237,8 +237,8 @@ TEST(SlotFileL4, AFileThatIsNoSavedSlotIsNeverReplaced) {
 
 // Fails each call in turn, once and for good, and lets power go at each.
 TEST(SlotFileL4, AFileIsThereWholeOrNotAtAllWhateverFails) {
-  const SlotState older = state_of(counting(70));
-  const SlotState newer = state_of(counting(80));
+  const SlotState older = state_of(cycling(70));
+  const SlotState newer = state_of(cycling(80));
   for (const int how : {0, 1, 2}) {
     for (std::uint64_t call = 1;; ++call) {
       SimulatedFiles files(call);

@@ -192,12 +192,6 @@ constexpr SpaceKey kSpace{7, 8};
 constexpr SpaceKey kOther{9, 9};
 constexpr std::int64_t kNow = 1'000'000;
 
-Tokens counting(std::size_t count) {
-  Tokens tokens(count);
-  for (std::size_t i = 0; i < count; ++i) tokens[i] = static_cast<Token>(i);
-  return tokens;
-}
-
 class CacheCommand : public testing::Test {
  protected:
   void SetUp() override { fill(dir()); }

@@ -220,6 +220,8 @@ class Scheduler {
   [[nodiscard]] Slot* choose_prefill();
   bool prefill_one_chunk();
   void finish_prefill(Slot& slot);
+
+  // scheduler_write.cc
   bool decode_all();
   void decode_together(std::span<Slot* const> slots);
   // How a generation ends, and why.

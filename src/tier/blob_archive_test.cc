@@ -22,12 +22,6 @@ Bytes bytes_of(std::string_view text) {
   return {view.begin(), view.end()};
 }
 
-Tokens counting(std::size_t count) {
-  Tokens tokens(count);
-  for (std::size_t i = 0; i < count; ++i) tokens[i] = static_cast<Token>(i);
-  return tokens;
-}
-
 Bytes archive_of(const std::vector<Bytes>& blobs, const Bytes& note = {}) {
   SimulatedFiles files;
   auto file = files.create("archive");

@@ -24,6 +24,13 @@ inline StateBytes content_of(SpaceKey space, TokenSpan before, std::size_t size,
   return bytes;
 }
 
+// from, from + 1, ...
+inline Tokens counting(std::size_t count, Token from = 0) {
+  Tokens tokens(count);
+  for (std::size_t i = 0; i < count; ++i) tokens[i] = from + static_cast<Token>(i);
+  return tokens;
+}
+
 struct MakerOptions {
   std::size_t bytes_per_token = 3;
   bool companion = false;

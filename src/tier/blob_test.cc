@@ -19,12 +19,6 @@ using Bytes = std::vector<std::byte>;
 
 constexpr SpaceKey kHere{0x1234, 0x5678};
 
-Tokens counting(std::size_t count) {
-  Tokens tokens(count);
-  for (std::size_t i = 0; i < count; ++i) tokens[i] = static_cast<Token>(100 + i);
-  return tokens;
-}
-
 Result<Blob> read(const Bytes& file, Verify verify = Verify::kPartsAndDigest) {
   MemorySource source(file);
   return read_blob(source, verify);
@@ -68,7 +62,7 @@ void expect_equal(const ExtentBlock& a, const ExtentBlock& b) {
 }
 
 TEST(BlobB1, RowsComeBack) {
-  const BlobMaker maker(kHere, counting(400));
+  const BlobMaker maker(kHere, counting(400, 100));
   for (const bool companion : {false, true}) {
     for (const TokenRange range : {TokenRange{0, 1}, {0, 64}, {63, 65}, {100, 300}, {128, 400}}) {
       const RowsBlob blob = maker.rows(range, {.companion = companion}, true);
@@ -93,7 +87,7 @@ TEST(BlobB1, RowsComeBack) {
 }
 
 TEST(BlobB1, PlacesComeBack) {
-  const BlobMaker maker(kHere, counting(300));
+  const BlobMaker maker(kHere, counting(300, 100));
   for (int parts = 1; parts < 16; ++parts) {
     const MakerOptions options{
         .companion = (parts & 1) != 0, .logits = (parts & 2) != 0, .window = (parts & 4) != 0};
@@ -120,7 +114,7 @@ TEST(BlobB1, PlacesComeBack) {
 
 // Blocks of two paths that parted inside a block: their ranges overlap, their uses do not.
 TEST(BlobB1, RowsOfAForkComeBack) {
-  const BlobMaker maker(kHere, counting(128));
+  const BlobMaker maker(kHere, counting(128, 100));
   RowsBlob blob = maker.rows({64, 80}, {}, true);
   const RowsBlob rest = maker.rows({80, 128});
   blob.path = maker.rows({64, 128}).path;
@@ -134,13 +128,13 @@ TEST(BlobB1, RowsOfAForkComeBack) {
 }
 
 TEST(Blob, KeyStandsForTheStateAlone) {
-  const BlobMaker maker(kHere, counting(200));
+  const BlobMaker maker(kHere, counting(200, 100));
   const auto key = [](const auto& blob, std::int64_t now) { return encode(blob, now)->facts.key; };
   EXPECT_EQ(key(maker.place(100), 1), key(maker.place(100, {.logits = true}), 2));
   EXPECT_NE(key(maker.place(100), 1), key(maker.place(101), 1));
   EXPECT_NE(key(maker.rows({0, 100}), 1), key(maker.rows({64, 100}), 1));
-  EXPECT_NE(key(maker.place(100), 1), key(BlobMaker({1, 1}, counting(200)).place(100), 1));
-  Tokens other = counting(200);
+  EXPECT_NE(key(maker.place(100), 1), key(BlobMaker({1, 1}, counting(200, 100)).place(100), 1));
+  Tokens other = counting(200, 100);
   other[3] = -5;
   EXPECT_NE(key(maker.place(100), 1), key(BlobMaker(kHere, other).place(100), 1));
   const BlobKey any = key(maker.place(7), 1);
@@ -150,7 +144,7 @@ TEST(Blob, KeyStandsForTheStateAlone) {
 }
 
 TEST(Blob, DamagedInMemoryIsNotWritten) {
-  const BlobMaker maker(kHere, counting(64));
+  const BlobMaker maker(kHere, counting(64, 100));
   RowsBlob blob = maker.rows({0, 64});
   blob.rows[0].block = std::make_shared<const ExtentBlock>(TokenRange{0, 64}, StateBytes(64), 1);
   EXPECT_EQ(encode(blob, 0).error().message, "it is damaged in memory");
@@ -160,7 +154,7 @@ TEST(Blob, DamagedInMemoryIsNotWritten) {
 }
 
 TEST(Blob, ADamagedCompanionIsLeftOut) {
-  const BlobMaker maker(kHere, counting(64));
+  const BlobMaker maker(kHere, counting(64, 100));
   PlaceBlob place = maker.place(64, {.companion = true});
   CheckedBytes bad = place.snapshot->companion();
   bad.checksum ^= 1;
@@ -172,7 +166,7 @@ TEST(Blob, ADamagedCompanionIsLeftOut) {
 }
 
 TEST(Blob, MistakesAreErrors) {
-  const BlobMaker maker(kHere, counting(200));
+  const BlobMaker maker(kHere, counting(200, 100));
   RowsBlob gap = maker.rows({0, 200});
   gap.rows.erase(gap.rows.begin() + 1);
   EXPECT_EQ(encode(gap, 0).error().message, "its blocks do not cover its range");
@@ -187,7 +181,7 @@ TEST(Blob, MistakesAreErrors) {
   RowsBlob cut = maker.rows({70, 90});
   cut.path.tokens.erase(cut.path.tokens.begin());
   EXPECT_FALSE(encode(cut, 0).ok());
-  const BlobMaker large(kHere, counting(300000));
+  const BlobMaker large(kHere, counting(300000, 100));
   EXPECT_EQ(encode(large.rows({0, 300000}, {.bytes_per_token = 1}), 0).error().message,
             "more tokens than one blob may hold");
 }
@@ -195,7 +189,7 @@ TEST(Blob, MistakesAreErrors) {
 // --- damage and ill will ------------------------------------------------------------
 
 std::vector<Bytes> samples() {
-  const BlobMaker maker(kHere, counting(150));
+  const BlobMaker maker(kHere, counting(150, 100));
   const MakerOptions all{.companion = true, .logits = true, .window = true};
   return {file_of(maker.rows({70, 150}, all, true)), file_of(maker.rows({0, 10})),
           file_of(maker.place(130, all)), file_of(maker.place(64))};
@@ -258,7 +252,7 @@ TEST(BlobB2, SealedLiesAreNoticed) {
   for (const std::size_t field : {kSpace, kAnchor, kAfter, kFixedBytes}) {
     EXPECT_NE(why(with(samples()[1], field, std::uint64_t{99})), "") << field;
   }
-  const Bytes other = file_of(BlobMaker({9, 9}, counting(150)).rows({70, 150}));
+  const Bytes other = file_of(BlobMaker({9, 9}, counting(150, 100)).rows({70, 150}));
   Bytes swapped = rows;  // the header of another path
   std::copy_n(other.begin() + kSpace, kFirst - kSpace, swapped.begin() + kSpace);
   EXPECT_EQ(why(sealed(swapped)), "");  // a valid blob, but of another key

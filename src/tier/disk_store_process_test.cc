@@ -23,12 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr SpaceKey kSpace{5, 6};
 
-Tokens counting(std::size_t count) {
-  Tokens tokens(count);
-  for (std::size_t i = 0; i < count; ++i) tokens[i] = static_cast<Token>(i);
-  return tokens;
-}
-
 Result<CacheFolder> try_at(const std::string& folder, ByteCount budget = 1 << 24) {
   return CacheFolder::open(folder, {.budget = budget}, 1000);
 }

@@ -16,12 +16,6 @@ using namespace tier_testing;
 
 constexpr SpaceKey kSpace{7, 8};
 
-Tokens counting(std::size_t count, Token from = 0) {
-  Tokens tokens(count);
-  for (std::size_t i = 0; i < count; ++i) tokens[i] = from + static_cast<Token>(i);
-  return tokens;
-}
-
 class DiskStoreTest : public testing::Test {
  protected:
   void SetUp() override { reopen(); }

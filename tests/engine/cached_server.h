@@ -41,6 +41,17 @@ inline Result<LoadedModel> load_tiny(const std::string& arch, LlamaConfig config
   return loaded;
 }
 
+// One slot, and one thread: tests share their cores.
+inline LlamaConfig small_config() {
+  LlamaConfig config;
+  config.context_tokens = 2048;
+  config.slots = 1;
+  config.threads = 1;
+  config.ubatch = 128;
+  config.warm_up = false;
+  return config;
+}
+
 struct Answer {
   std::vector<float> logits;  // of every step
   Tokens tokens;

@@ -8,12 +8,7 @@ namespace holdfast {
 namespace {
 
 Result<LoadedModel> load(const std::string& arch, bool quantised) {
-  LlamaConfig config;
-  config.context_tokens = 2048;
-  config.slots = 1;
-  config.threads = 1;  // tests share their cores
-  config.ubatch = 128;
-  config.warm_up = false;
+  LlamaConfig config = small_config();
   config.flash_attention = FlashAttention::kOn;
   if (quantised) config.cache_type_k = config.cache_type_v = "q8_0";
   if (arch != "pocket") return load_tiny(arch, config);

@@ -28,12 +28,7 @@ const std::vector<Setting> kSettings = {
 };
 
 Result<LoadedModel> load(const std::string& arch, const Setting& setting) {
-  LlamaConfig config;
-  config.context_tokens = 2048;
-  config.slots = 1;
-  config.threads = 1;  // tests share their cores
-  config.ubatch = 128;
-  config.warm_up = false;
+  LlamaConfig config = small_config();
   config.cache_type_k = setting.type_k;
   config.cache_type_v = setting.type_v;
   config.flash_attention = setting.flash;
