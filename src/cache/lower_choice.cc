@@ -35,9 +35,11 @@ std::vector<Candidate> candidates(const StoreMatch& match, const LowerInput& inp
   const TokenPos covered =
       input.needs.blocks ? std::max(match.covered, input.rows_held) : input.prompt_length;
   for (const PlaceHit& place : match.places) {
+    const bool at_end =
+        place.position == input.prompt_length && place.logits && input.may_begin_at_end;
     const bool on_grid = std::ranges::binary_search(input.cuts, place.position);
-    const bool may = on_grid || (!input.deterministic && place.marks.has(Hint::kOffGrid));
-    const bool there = place.position <= std::min(limit, covered);
+    const bool may = on_grid || at_end || (!input.deterministic && place.marks.has(Hint::kOffGrid));
+    const bool there = place.position <= std::min(at_end ? input.prompt_length : limit, covered);
     if (may && there && place.position > input.keep) all.push_back({place.position, &place});
   }
   const TokenPos deepest_cut = floor_of(input.cuts, std::min(limit, covered));

@@ -26,9 +26,10 @@ struct LowerInput {
   TokenPos prompt_length = 0;
   std::span<const TokenPos> cuts;  // the prompt's grid
   bool deterministic = false;
-  TokenPos keep = 0;          // tokens that are there without it
-  TokenPos rows_held = 0;     // memory has the rows of [0, rows_held)
-  double ms_per_token = 0.0;  // to read one; 0: not known, and then bringing always pays
+  bool may_begin_at_end = false;  // where the logits there were kept
+  TokenPos keep = 0;              // tokens that are there without it
+  TokenPos rows_held = 0;         // memory has the rows of [0, rows_held)
+  double ms_per_token = 0.0;      // to read one; 0: not known, and then bringing always pays
   double bytes_per_ms = 1.0;
   ByteCount bytes_max = 0;  // that memory could take
 };

@@ -118,6 +118,7 @@ Brought LowerTier::load(const StoreMatch& match, const LowerChoice& choice,
     auto place = store_.load(match, *choice.place);
     if (!place) return brought;
     brought.snapshot = std::move(place->snapshot);
+    brought.logits = std::move(place->logits);
     brought.marks = place->marks;
     brought.bytes += choice.place->bytes;
     used.push_back(choice.place->key);
@@ -213,7 +214,9 @@ void LowerTier::keep_place(const KeptPlace& place) {
   Keeping& at = *keeping_;
   PlaceBlob blob;
   blob.snapshot = place.snapshot.lock();
-  if (blob.snapshot == nullptr) {
+  if (const auto logits = place.logits.lock()) blob.logits = *logits;
+  const bool gone = place.needs_snapshot ? blob.snapshot == nullptr : blob.logits.empty();
+  if (gone) {
     const std::lock_guard lock(mutex_);
     ++published_.lost;
     return;

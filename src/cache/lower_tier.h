@@ -72,6 +72,7 @@ class Pending {
 struct Brought {
   std::vector<BlockUse> rows;
   SnapshotPtr snapshot;
+  CheckedBytes logits;  // of the place, where they were kept
   Hints marks;
   ByteCount bytes = 0;
   bool all = false;  // all that was asked for; else something failed on the way
@@ -87,6 +88,8 @@ struct KeptPlace {
   std::weak_ptr<const Snapshot> snapshot;
   Hints marks;
   std::uint64_t saves = 0;  // tokens that would be read again without it
+  std::weak_ptr<const CheckedBytes> logits;
+  bool needs_snapshot = true;  // false: it is there for its logits
 };
 struct KeptPath {
   SpaceKey space;

@@ -38,6 +38,10 @@ constexpr TokenPos kRecurrentSpacing = 1024;
 // What reading a token is taken to cost, in bytes moved: see StartCosts.
 constexpr ByteCount kTokenCostMin = 64 << 10;
 constexpr ByteCount kTokenCostMax = 64 << 20;
+constexpr ByteCount kAnyTokenCost = 4 << 20;
+
+// Of memory's budget, logits of prompts' ends may take this part.
+constexpr ByteCount kEndsPart = 32;
 
 Hints marks_of(CheckpointKind kind) {
   switch (kind) {
@@ -46,6 +50,7 @@ Hints marks_of(CheckpointKind kind) {
     case CheckpointKind::kJunction: return Hint::kJunction;
     case CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
     case CheckpointKind::kSystemEnd: return Hint::kSystemEnd;
+    case CheckpointKind::kAnswerStart: return Hint::kAnswerStart;
   }
   return {};
 }
@@ -53,6 +58,7 @@ Hints marks_of(CheckpointKind kind) {
 ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
   switch (kind) {
     case CheckpointKind::kStep:
+    case CheckpointKind::kAnswerStart:
     case CheckpointKind::kMessageEnd: return policy.interior;
     case CheckpointKind::kPromptEnd: return policy.tip;
     case CheckpointKind::kJunction:
@@ -72,6 +78,7 @@ StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
       lower_(lower),
       started_(clock.now()),
       memory_(engine, options_.memory, companion),
+      ends_(memory_, options_.memory.budget / kEndsPart),
       live_(static_cast<std::size_t>(engine.slot_count())) {
   if (options_.deterministic) seen_.emplace(StateNeeds::of(engine.shape()));
   totals_.deterministic = options_.deterministic;
@@ -94,6 +101,7 @@ StartCosts StateCache::costs() const {
   StartCosts costs;
   costs.bytes_per_token = memory_.bytes_per_token();
   costs.bytes_per_snapshot = memory_.snapshot_bytes(engine_.context_tokens());
+  costs.any_token = kAnyTokenCost;
   if (ms_per_token_ > 0.0) {
     costs.token = std::clamp(static_cast<ByteCount>(ms_per_token_ * bytes_per_ms_), kTokenCostMin,
                              kTokenCostMax);
@@ -159,8 +167,20 @@ Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slot
   input.slots = states;
   input.costs = costs();
   input.deterministic = options_.deterministic;
+  input.end_known = may_begin_at_end(prompt) && ends_.holds(prompt.end);
   outlook.plan = plan_start(input);
   return outlook;
+}
+
+// Where the layout of a window shows in the last bits, an answer that begins with a restored
+// state is not that of a cold run.
+bool StateCache::keeps_ends(const Prompt& prompt) const {
+  if (!memory_.enabled() || !prompt.reuse) return false;
+  return !options_.deterministic || engine_.shape().find(PartKind::kWindow) == nullptr;
+}
+
+bool StateCache::may_begin_at_end(const Prompt& prompt) const {
+  return keeps_ends(prompt) && engine_.can_sample_kept();
 }
 
 std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt, const Outlook& outlook) {
@@ -205,10 +225,17 @@ bool StateCache::still_coming(const Awaited& awaited) const {
 
 // --- beginning -------------------------------------------------------------------
 
-void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
+LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
   describe_match(prompt, outlook, receipt);
   const SlotId slot{outlook.plan.slot};
-  Outlook next = outlook;
+  LogitsPtr kept_logits;
+  const auto with_logits = [&](Outlook planned) {
+    kept_logits = nullptr;
+    if (planned.plan.keep < length_of(prompt.tokens)) return planned;
+    kept_logits = ends_.find(prompt.end);
+    return kept_logits != nullptr ? planned : plan_with(prompt, {&slot, 1}, false);
+  };
+  Outlook next = with_logits(outlook);
   bool planned_around = false;
   for (int plans = 1; carry_out(prompt, next, receipt) != Obstacle::kNone; ++plans) {
     // A refusal is an answer, and so is damage: there is another way.
@@ -216,7 +243,8 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
     const bool give_up = plans == kPlansMax;
     if (give_up) engine_.clear(slot);
     shorten(live(slot), engine_.length(slot));
-    next = give_up ? Outlook{{}, {.slot = slot.value}} : plan_with(prompt, {&slot, 1}, false);
+    next = with_logits(give_up ? Outlook{{}, {.slot = slot.value}}
+                               : plan_with(prompt, {&slot, 1}, false));
   }
   receipt.slot = slot.value;
   receipt.source = next.plan.source;
@@ -237,6 +265,7 @@ void StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& re
   (was_live ? totals_.restored_live_tokens : totals_.restored_memory_tokens) += restored;
   if (!was_live && receipt.fetched > 0) totals_.restored_lower_tokens += restored;
   totals_.saved_seconds += receipt.saved_ms / 1000.0;
+  return kept_logits;
 }
 
 // The companion comes along as far as it can, with what memory holds of it.
@@ -387,6 +416,7 @@ void StateCache::take_over(Live& held, const Prompt& prompt, const Outlook& outl
     held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
   }
   held.space = prompt.space;
+  held.end = prompt.end;
   held.run = ++runs_;
   held.tool_call = false;
   held.offered = 0;
@@ -440,6 +470,26 @@ void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt)
   }
   input.spacing_min = spacing_for(prompt, receipt.restored);
   held.due = place_checkpoints(input);
+  if (keeps_ends(prompt) && worth_its_end(held)) {
+    held.due.push_back({length_of(prompt.tokens), CheckpointKind::kAnswerStart});
+  }
+}
+
+// Whether bringing the state of the whole prompt back takes less time than reading what lies
+// behind the last checkpoint.
+bool StateCache::worth_its_end(const Live& held) const {
+  const TokenPos length = length_of(held.prompt);
+  const TokenPos last = held.due.empty() ? held.last_checkpoint : held.due.back().position;
+  const auto behind = static_cast<ByteCount>(length - last);
+  const StartCosts now = costs();
+  return behind > 0 && behind * now.token + now.any_token > memory_.snapshot_bytes(length);
+}
+
+// The slot has read its prompt and a state of it is in memory.
+void StateCache::keep_end(SlotId slot) {
+  const Live& held = live(slot);
+  if (held.end.length != length_of(held.tokens)) return;  // it may use nothing that is kept
+  ends_.put(held.end, copy_of_logits(engine_.logits(slot)));
 }
 
 bool StateCache::time_allows(const Live& held, const Checkpoint& checkpoint) const {
@@ -487,7 +537,7 @@ TokenPos StateCache::chunk_end(SlotId slot) const {
   return cut == held.cuts.end() ? length_of(held.prompt) : *cut;
 }
 
-void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
+void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits) {
   if (companion_ != nullptr) companion_->advance(slot, chunk, 0);
   Live& held = live(slot);
   const TokenPos before = length_of(held.tokens);
@@ -504,11 +554,16 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt) {
   while (!held.due.empty() && held.due.front().position <= after) {
     const Checkpoint checkpoint = held.due.front();
     held.due.erase(held.due.begin());
-    const bool exact_here = !options_.deterministic || held.exact == after;
+    const bool at_end = checkpoint.kind == CheckpointKind::kAnswerStart;
+    if (at_end && logits == LogitsOf::kNone) continue;
+    const bool exact_here =
+        !options_.deterministic || held.exact == after || (at_end && held.exact == before);
     if (checkpoint.position != after || !exact_here) continue;
     engine_.wait();
     if (time_allows(held, checkpoint)) take_checkpoint(slot, checkpoint, receipt);
   }
+  const bool whole = after == length_of(held.prompt) && held.kept == after;
+  if (whole && logits == LogitsOf::kLastToken) keep_end(slot);
 }
 
 void StateCache::decoded(SlotId slot, TokenSpan kept, TokenPos told) {
@@ -572,7 +627,9 @@ ByteCount StateCache::clear() {
     shorten(live_[i], 0);
   }
   if (lower_ != nullptr) lower_->clear();
-  return memory_.clear(now());
+  const ByteCount logits = ends_.bytes();
+  ends_.clear();
+  return logits + memory_.clear(now());
 }
 
 bool StateCache::is_filed(const Live& held) const {
@@ -585,6 +642,7 @@ bool StateCache::is_filed(const Live& held) const {
 
 std::vector<std::string> StateCache::check() const {
   std::vector<std::string> violations = memory_.check();
+  for (std::string& violation : ends_.check()) violations.push_back("C6: " + violation);
   if (seen_) {
     for (std::string& violation : seen_->check()) violations.push_back(std::move(violation));
   }

@@ -15,6 +15,10 @@
 //   ask_below / go_on   bring up what pays
 //   keep_below          write a path behind
 //
+// Where reading the last few tokens of a prompt costs more than a state, the state of the
+// whole prompt is kept too, with its logits (cache/prompt_ends.h): asked again, it begins with
+// nothing to read.
+//
 // A live state is copied into memory at its checkpoints, each row once, and the
 // rest of it (the answer) when another prompt takes its slot. So nothing that was
 // computed is lost but by the budget (H3), and a conversation that stays on its
@@ -32,6 +36,7 @@
 //   C4  those of MemoryTier, and of the tree of what has been seen
 //   C5  what a slot says is filed is: its first tokens (deterministic: keys) are
 //       those above the node, while that is alive
+//   C6  those of PromptEnds
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -45,6 +50,7 @@
 #include "cache/cache_status.h"
 #include "cache/lower_tier.h"
 #include "cache/memory_tier.h"
+#include "cache/prompt_ends.h"
 #include "cache/receipt.h"
 #include "cache/slot_state.h"
 #include "engine/companion.h"
@@ -77,6 +83,7 @@ struct Prompt {
   // begins; none: not known.
   std::optional<TokenPos> header_end;
   std::span<const PathName> names;  // of its keys, where there is a tier below
+  EndKey end;                       // of its keys, if it may use what is kept
 };
 
 // How a prompt could begin now. Valid until the cache changes.
@@ -142,15 +149,16 @@ class StateCache {
   // -- during ------------------------------------------------------------------
   // Carries the outlook's plan out and fills in the receipt. Where a state cannot
   // be brought back after all, the next best plan for the same slot is taken.
-  // Afterwards the slot holds `receipt.restored` tokens of the prompt.
-  void begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  // Afterwards the slot holds `receipt.restored` tokens of the prompt. Where these are all of
+  // them, the answer begins with the logits that are returned; else they are null.
+  LogitsPtr begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
   // Where the chunk that begins at the slot's end has to end.
   [[nodiscard]] TokenPos chunk_end(SlotId slot) const;
   // To be called before each chunk. Deterministic: wherever a restore may begin,
   // an uninterrupted run looks like a restored one. On an Error the slot is empty.
   [[nodiscard]] Result<void> before_chunk(SlotId slot);
-  // The engine has appended these tokens, up to chunk_end().
-  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt);
+  // The engine has appended these tokens, up to chunk_end(), and has these logits.
+  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits = LogitsOf::kNone);
   // The engine's latest decode appended these to the slot, and they stay.
   // The companion knows the first `told` of them already.
   void decoded(SlotId slot, TokenSpan kept, TokenPos told = 0);
@@ -206,6 +214,7 @@ class StateCache {
     std::vector<TokenPos> cuts;      // where it is cut this time, ascending
     std::vector<Checkpoint> due;     // still to be taken, ascending
     TokenPos last_checkpoint = 0;
+    EndKey end;                // the prompt's
     Clock::TimePoint began{};  // reading
     double store_ms = 0.0;     // of the time since then, spent on checkpoints
   };
@@ -245,6 +254,10 @@ class StateCache {
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
+  [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
+  [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;
+  [[nodiscard]] bool worth_its_end(const Live& live) const;
+  void keep_end(SlotId slot);
   [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
   StoreOutcome store_live(Live& live, SlotId slot, bool essential);
@@ -253,7 +266,8 @@ class StateCache {
 
   // state_cache_lower.cc
   void keep_below(SpaceKey space, TokenSpan keys);
-  [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const Match& match) const;
+  [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const Match& match,
+                                                            TokenSpan keys) const;
   bool look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
   bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
 
@@ -269,6 +283,7 @@ class StateCache {
   LowerTier* const lower_;
   const Clock::TimePoint started_;
   MemoryTier memory_;
+  PromptEnds ends_;                // after memory, in whose budget it holds room
   std::optional<TokenTree> seen_;  // tokens, where states are filed under other keys
   std::vector<Live> live_;
   std::uint64_t runs_ = 0;

@@ -83,6 +83,7 @@ bool StateCache::look_over(LowerFetch& fetch, const Prompt& prompt, const Outloo
   input.prompt_length = length_of(prompt.tokens);
   input.cuts = prompt.cuts;
   input.deterministic = options_.deterministic;
+  input.may_begin_at_end = may_begin_at_end(prompt);
   input.keep = outlook.plan.keep;
   input.rows_held = outlook.match.covered;
   input.ms_per_token = ms_per_token_;
@@ -116,6 +117,9 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
   if (whole) request.marks = brought.marks;
   request.now = now();
   if (!memory_.admit(request)) return false;
+  if (whole && length == length_of(prompt.tokens) && !brought.logits.empty()) {
+    ends_.put(prompt.end, std::make_shared<const CheckedBytes>(std::move(brought.logits)));
+  }
   receipt.fetched = std::max(receipt.fetched, length);
   receipt.fetched_bytes += brought.bytes;
   return true;
@@ -123,30 +127,41 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
 
 // --- down ------------------------------------------------------------------------------
 
-// Where the conversation goes on: at the deepest place, or at the last prompt's end where the
-// client does not repeat the answer as it was. Where others begin: at ends of system prompts
+// Where the conversation goes on: at the deepest place, at the last prompt's end where the
+// client does not repeat the answer as it was, or where the answer began, if that is asked for
+// again. Where others begin: at ends of system prompts
 // and junctions. Between them as far apart as when memory is scarce, so that all snapshots
 // together weigh no more than the rows.
-std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match) const {
+std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, TokenSpan keys) const {
   std::vector<const Stop*> places;
   const Stop* last_prompt = nullptr;
+  const Stop* last_end = nullptr;
   for (const Stop& stop : match.stops) {
-    if (!stop.restorable || !stop.has_snapshot) continue;
-    places.push_back(&stop);
+    if (!stop.restorable) continue;
+    if (stop.has_snapshot) places.push_back(&stop);
     if (stop.marks.has(Hint::kPromptEnd)) last_prompt = &stop;
+    if (stop.marks.has(Hint::kAnswerStart)) last_end = &stop;
   }
+  LogitsPtr logits;
+  if (last_end != nullptr) {
+    const TokenSpan prompt = keys.first(static_cast<std::size_t>(last_end->position));
+    logits = ends_.peek(EndKey::of(match.space, prompt));
+  }
+  if (logits != nullptr && !last_end->has_snapshot) places = {last_end};  // there are no others
   const TokenPos spacing = scarce_spacing(engine_.shape(), kRecurrentSpacing);
   std::vector<KeptPlace> kept;
   TokenPos last = 0;
   for (const Stop* stop : places) {
-    const bool goes_on = stop == places.back() || stop == last_prompt;
+    const bool asked_again = stop == last_end && logits != nullptr;
+    const bool goes_on = stop == places.back() || stop == last_prompt || asked_again;
     const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);
     const TokenPos fresh = stop->position - last;
     if (!goes_on && !shared && fresh < spacing) continue;
     // Few tokens may stand between two places, and yet each is the one that is wanted.
     const TokenPos saves = std::max(fresh, std::min(spacing, stop->position));
     kept.push_back({stop->position, memory_.tree().snapshot(stop->node), stop->marks,
-                    static_cast<std::uint64_t>(saves)});
+                    static_cast<std::uint64_t>(saves),
+                    asked_again ? LogitsPtr(logits) : LogitsPtr(), stop->has_snapshot});
     last = stop->position;
   }
   return kept;
@@ -158,7 +173,7 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
   const StateNeeds& needs = memory_.tree().needs();
   KeptPath path;
   path.space = space;
-  if (needs.snapshot) path.places = places_worth_keeping(match);
+  path.places = places_worth_keeping(match, keys);
   const TokenPos deepest = path.places.empty() ? 0 : path.places.back().position;
   const TokenPos length = needs.snapshot ? deepest : match.covered;
   if (length == 0) return;

@@ -51,7 +51,7 @@ struct MarkName {
   Hint mark;
   const char* name;
 };
-constexpr std::array<MarkName, 9> kMarks = {{{Hint::kTip, "tip"},
+constexpr std::array<MarkName, 10> kMarks = {{{Hint::kTip, "tip"},
                                              {Hint::kInterior, "interior"},
                                              {Hint::kJunction, "junction"},
                                              {Hint::kSystemEnd, "end of the system message"},
@@ -59,7 +59,8 @@ constexpr std::array<MarkName, 9> kMarks = {{{Hint::kTip, "tip"},
                                              {Hint::kMessageEnd, "end of a message"},
                                              {Hint::kStep, "step"},
                                              {Hint::kOffGrid, "off the grid"},
-                                             {Hint::kToolCall, "tool call"}}};
+                                             {Hint::kToolCall, "tool call"},
+                                             {Hint::kAnswerStart, "answer start"}}};
 
 std::vector<std::string> names_of(Hints marks) {
   std::vector<std::string> names;

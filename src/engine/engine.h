@@ -151,6 +151,13 @@ class Engine {
   // The logits themselves; same requirement, valid until the next prefill/decode.
   [[nodiscard]] virtual std::span<const float> logits(SlotId slot, TokenPos row = 0) = 0;
 
+  // Chooses from logits that were copied earlier, as if they had just been computed. Not
+  // always possible: the library's samplers read from its latest outputs, if it has any.
+  // REQUIRES: can_sample_kept(), and as many logits as logits() would have.
+  [[nodiscard]] virtual bool can_sample_kept() const = 0;
+  [[nodiscard]] virtual Result<Sampled> sample_kept(std::span<const float> logits,
+                                                    Sampler& sampler) = 0;
+
   // Removes the tokens from `position` on. Refused, with nothing changed, where
   // a part cannot be cut there. Cutting at length() or at 0 is never refused.
   [[nodiscard]] virtual CutAnswer cut(SlotId slot, TokenPos position) = 0;

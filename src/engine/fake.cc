@@ -191,8 +191,11 @@ std::span<const float> FakeEngine::logits(SlotId slot, TokenPos row) {
   return logits_;
 }
 
-Result<Sampled> FakeEngine::sample(SlotId slot, Sampler&, TokenPos row) {
-  const auto values = logits(slot, row);
+Result<Sampled> FakeEngine::sample(SlotId slot, Sampler& sampler, TokenPos row) {
+  return sample_kept(logits(slot, row), sampler);
+}
+
+Result<Sampled> FakeEngine::sample_kept(std::span<const float> values, Sampler&) {
   Sampled sampled;
   sampled.token = static_cast<Token>(std::ranges::max_element(values) - values.begin());
   return sampled;

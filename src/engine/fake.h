@@ -65,6 +65,9 @@ class FakeEngine final : public Engine {
   [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
   [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
+  [[nodiscard]] bool can_sample_kept() const override { return true; }
+  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
+                                            Sampler& sampler) override;
   [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override;

@@ -13,6 +13,7 @@ const char* checkpoint_kind_name(CheckpointKind kind) {
     case CheckpointKind::kJunction: return "junction";
     case CheckpointKind::kPromptEnd: return "prompt end";
     case CheckpointKind::kSystemEnd: return "system end";
+    case CheckpointKind::kAnswerStart: return "answer start";
   }
   return "?";
 }

@@ -31,9 +31,10 @@ namespace holdfast {
 enum class CheckpointKind {
   kStep,  // inside a long message
   kMessageEnd,
-  kJunction,   // where a prompt left a path that was known
-  kPromptEnd,  // before the generation header
-  kSystemEnd,  // after the system and tools block
+  kJunction,     // where a prompt left a path that was known
+  kPromptEnd,    // before the generation header
+  kSystemEnd,    // after the system and tools block
+  kAnswerStart,  // after the prompt's last token; not placed here but where logits are kept
 };
 [[nodiscard]] const char* checkpoint_kind_name(CheckpointKind kind);
 [[nodiscard]] bool always_kept(CheckpointKind kind);

@@ -28,7 +28,9 @@ constexpr int kCutsTried = 64;
 
 bool on_grid(Cuts cuts, TokenPos position) { return std::ranges::binary_search(cuts, position); }
 
-TokenPos limit_of(const StartInput& input) { return input.prompt_length - 1; }
+TokenPos limit_of(const StartInput& input) {
+  return input.end_known ? input.prompt_length : input.prompt_length - 1;
+}
 
 // The stop at exactly this position, or null.
 const Stop* stop_at(const Match& match, TokenPos position) {
@@ -50,9 +52,10 @@ NodeId node_holding(const Match& match, TokenPos position) {
   return stop == match.stops.end() ? match.node : stop->node;
 }
 
-// B2 for a state of memory.
-bool may_keep(const Stop& stop, Cuts cuts, bool deterministic) {
-  return on_grid(cuts, stop.position) || (!deterministic && stop.marks.has(Hint::kOffGrid));
+// B2 for a state of memory. One that ends where the match does is that of a whole prompt.
+bool may_keep(const Match& match, const Stop& stop, Cuts cuts, bool deterministic) {
+  return on_grid(cuts, stop.position) || stop.position == match.length ||
+         (!deterministic && stop.marks.has(Hint::kOffGrid));
 }
 
 bool can_cut(const LiveState& slot, TokenPos position) {
@@ -86,7 +89,7 @@ const Stop* snapshot_in_place(const StartInput& input, const LiveState& slot) {
   if (!input.match || input.match->cuts_anywhere) return nullptr;
   const TokenPos rows = input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
   return deepest_stop(*input.match, std::min(rows, limit_of(input)), [&](const Stop& stop) {
-    return stop.has_snapshot && may_keep(stop, input.cuts, input.deterministic);
+    return stop.has_snapshot && may_keep(*input.match, stop, input.cuts, input.deterministic);
   });
 }
 
@@ -110,6 +113,7 @@ Way priced(const StartInput& input, Way way) {
   const TokenPos lost = lost_tokens(*way.slot, way.source, way.keep);
   const auto read = static_cast<ByteCount>(input.prompt_length - way.keep);
   way.cost = input.costs.token * read + way.bytes_in;
+  if (read > 0) way.cost += input.costs.any_token;
   if (lost > 0) way.cost += way.slot->unsaved;
   way.cost += displaced(input, lost);
   return way;
@@ -189,7 +193,7 @@ TokenPos deepest_in_memory(const Match& match, std::span<const TokenPos> cuts, T
                            bool deterministic) {
   if (match.cuts_anywhere) limit = std::min(limit, match.covered);
   const Stop* stop = deepest_stop(match, limit, [&](const Stop& at) {
-    return at.restorable && may_keep(at, cuts, deterministic);
+    return at.restorable && may_keep(match, at, cuts, deterministic);
   });
   const TokenPos at_stop = stop ? stop->position : 0;
   return match.cuts_anywhere ? std::max(at_stop, floor_of(cuts, limit)) : at_stop;
@@ -255,8 +259,8 @@ std::string check_actions(const StartInput& input, const LiveState& slot, const 
 
 std::vector<std::string> check_start_plan(const StartInput& input, const StartPlan& plan) {
   const std::string at = std::to_string(plan.keep);
-  if (plan.keep < 0 || plan.keep >= input.prompt_length) {
-    return {"B1: " + at + " does not lie before the last token"};
+  if (plan.keep < 0 || plan.keep > limit_of(input)) {
+    return {"B1: " + at + " is more than may be kept"};
   }
   const bool nothing = plan.source == StartSource::kNothing;
   if ((plan.keep == 0) != nothing) return {"B1: " + at + " and its source do not agree"};
@@ -265,7 +269,8 @@ std::vector<std::string> check_start_plan(const StartInput& input, const StartPl
 
   std::vector<std::string> violations;
   const bool decoded = !input.deterministic && is_decoded(input, *slot, plan);
-  if (!nothing && !on_grid(input.cuts, plan.keep) && !decoded) {
+  const bool whole = plan.keep == input.prompt_length;
+  if (!nothing && !whole && !on_grid(input.cuts, plan.keep) && !decoded) {
     violations.push_back("B2: " + at + " is off the grid");
   }
   if (!is_there(input, *slot, plan)) {

@@ -11,15 +11,17 @@
 // conversation will need to come back. The plan is the way that costs least; of
 // equals the one that keeps most, on the slot that was used least recently.
 //
-// The last prompt token is always read, because its logits are needed.
+// The last prompt token is read, because its logits are needed, unless these were kept:
+// then a state of the whole prompt serves as well.
 // Prefill state is kept up to a cut of the grid only, so that what follows is
 // chunked as in a cold run. State that ends off the grid (decoded tokens, a cut at a
 // difference) is kept where it ends, and only when `deterministic` is off.
 //
 // Invariants, verified by check_start_plan():
-//   B1  0 <= keep < prompt_length, and keep is 0 iff the source is kNothing
-//   B2  keep lies on a cut of the prompt's grid, or the state there is decoded and
-//       `deterministic` is off
+//   B1  0 <= keep < prompt_length, or all of it where `end_known`; and keep is 0 iff the
+//       source is kNothing
+//   B2  keep lies on a cut of the prompt's grid, or at its end, or the state there is
+//       decoded and `deterministic` is off
 //   B3  what is kept is there: within the live state and its agreement with the
 //       prompt, and within `exact` if `deterministic` (live sources); where the
 //       slot can be cut (kLive); a restorable place of the match (kMemory); a
@@ -69,6 +71,7 @@ struct StartCosts {
   ByteCount bytes_per_token = 0;     // extent rows
   ByteCount bytes_per_snapshot = 0;  // all that is no extent
   ByteCount token = 256 << 10;       // reading a token takes as long as moving so many bytes
+  ByteCount any_token = 0;           // and reading any at all, so many more
 };
 
 struct StartInput {
@@ -78,6 +81,7 @@ struct StartInput {
   std::span<const LiveState> slots;  // at least one
   StartCosts costs;
   bool deterministic = false;
+  bool end_known = false;  // the logits of its last token are at hand
 };
 
 // --- what is to be done, in order ---------------------------------------------
@@ -124,8 +128,8 @@ struct StartPlan {
 [[nodiscard]] std::vector<std::string> check_start_plan(const StartInput& input,
                                                         const StartPlan& plan);
 
-// The deepest position at which memory could bring this prompt back, whatever it
-// costs; 0 if none.
+// The deepest position up to `limit` at which memory could bring this prompt back, whatever
+// it costs; 0 if none.
 [[nodiscard]] TokenPos deepest_in_memory(const Match& match, std::span<const TokenPos> cuts,
                                          TokenPos limit, bool deterministic);
 

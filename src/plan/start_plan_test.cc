@@ -102,6 +102,25 @@ TEST_F(Start, AConversationThatGoesOnKeepsItsWholeState) {
   expect(1, kLive, 870, {read_from(870)});
 }
 
+TEST_F(Start, APromptWhoseEndIsKnownNeedNotBeReadAtAll) {
+  make_hybrid();
+  cuts_.pop_back();
+  Match match = hybrid_match(1000, {checkpoint(1, 900), checkpoint(2, 1000)});
+  match.length = 1000;
+  input_.match = &match;
+  slots_ = {{.slot = 0}};
+  for (const bool deterministic : {false, true}) {
+    input_.deterministic = deterministic;
+    input_.end_known = false;
+    expect(0, kMemory, 900, {RestoreState{{1, 1}, 900}, read_from(900)});
+    input_.end_known = true;
+    expect(0, kMemory, 1000, {RestoreState{{2, 1}, 1000}, read_from(1000)});
+  }
+  input_.deterministic = false;
+  slots_ = {{.slot = 0, .length = 1000, .common = 1000, .exact = 900, .can_cut = only_at(1000)}};
+  expect(0, kLive, 1000, {read_from(1000)});
+}
+
 TEST_F(Start, InADeterministicServerDecodedTokensAreReadAgain) {
   input_.deterministic = true;
   slots_ = {{.slot = 0, .length = 870, .common = 870, .exact = 800, .can_cut = anywhere}};
@@ -359,7 +378,9 @@ class RandomStart {
     input_.costs = {.bytes_per_token = below(20),
                     .bytes_per_snapshot = below(60),
                     .token = one_in(4) ? below(4) : 10 + below(90)};
+    input_.costs.any_token = one_in(2) ? below(300) : 0;
     input_.deterministic = one_in(2);
+    input_.end_known = one_in(3);
   }
 
   [[nodiscard]] const StartInput& input() const { return input_; }
@@ -371,7 +392,8 @@ class RandomStart {
     std::vector<Rank> ranks;
     for (const LiveState& slot : slots_) {
       for (const StartSource source : {kNothing, kLive, kSnapshotInPlace, kMemory}) {
-        for (TokenPos keep = 0; keep < input_.prompt_length; ++keep) {
+        const TokenPos limit = input_.prompt_length - (input_.end_known ? 0 : 1);
+        for (TokenPos keep = 0; keep <= limit; ++keep) {
           if (!allowed(slot, source, keep)) continue;
           ranks.emplace_back(cost(slot, source, keep), -keep, slot.last_used, slot.slot);
         }
@@ -448,7 +470,9 @@ class RandomStart {
     const bool decoded =
         source == kLive ? keep > slot.exact
                         : has_stop(keep, [](const Stop& s) { return s.marks.has(Hint::kOffGrid); });
-    if (!is_cut(keep) && (exact || !decoded)) return false;
+    const bool whole = keep == input_.prompt_length && source != kLive &&
+                       has_stop(keep, [](const Stop& s) { return s.has_snapshot || s.restorable; });
+    if (!is_cut(keep) && !whole && (exact || !decoded)) return false;
     const bool has_rows = keep <= slot.common && (!exact || keep <= slot.exact);
     if (source == kLive) return has_rows && slot.can_cut(keep);
     if (!input_.match) return false;
@@ -461,7 +485,7 @@ class RandomStart {
 
   [[nodiscard]] ByteCount cost(const LiveState& slot, StartSource source, TokenPos keep) const {
     const StartCosts& costs = input_.costs;
-    ByteCount sum = 0;
+    ByteCount sum = keep < input_.prompt_length ? costs.any_token : 0;
     for (TokenPos p = keep; p < input_.prompt_length; ++p) sum += costs.token;
     if (source == kMemory) sum += static_cast<ByteCount>(keep) * costs.bytes_per_token;
     if (source == kMemory || source == kSnapshotInPlace) sum += costs.bytes_per_snapshot;

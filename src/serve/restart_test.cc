@@ -158,6 +158,18 @@ TEST_P(Restart, APromptThatPartsFindsTheNearestPlace) {
 }
 
 // What memory has is not looked for below: the request begins although nobody works there.
+// Not where the layout of a window shows in the last bits.
+TEST_P(Restart, TheSameRequestAgainReadsNothing) {
+  const std::string prompt = kSystem + asking(long_text(200));
+  live_once(prompt);
+  Process process(files_, settings());
+  const Receipt receipt = process.run(prompt);
+  EXPECT_GT(receipt.fetched, 0);
+  const bool window = settings().fake.kind == FakeKind::kWindowed;
+  const bool all = !(window && settings().deterministic);
+  EXPECT_EQ(receipt.restored == receipt.prompt_tokens, all) << receipt.restored;
+}
+
 TEST_P(Restart, WhatMemoryHasIsNotAskedFor) {
   Process process(files_, settings());
   const std::string prompt = kSystem + asking(long_text(100));

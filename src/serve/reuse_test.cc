@@ -101,6 +101,36 @@ TEST_P(Reuse, APrefixOfALongerPromptIsNotReadAgain) {
   EXPECT_GE(receipt.restored, length_of(bench.text.tokenize(shorter, true, true)));
 }
 
+// Not where the layout of a window shows in the last bits.
+TEST_P(Reuse, TheSameRequestAgainReadsNothing) {
+  for (const bool deterministic : {false, true}) {
+    SCOPED_TRACE(deterministic);
+    Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096},
+                with_memory(kAmple, deterministic));
+    const std::string prompt = kSystem + asking("what is one and one");
+    run(bench, prompt);
+    run(bench, "<s>something else entirely, in no way alike</s><s>");
+    const bool all = !deterministic || GetParam() != FakeKind::kWindowed;
+    for (int i = 0; i < 3; ++i) {
+      const Receipt receipt = run(bench, prompt, i == 2 ? 0 : 20);
+      EXPECT_EQ(receipt.restored == receipt.prompt_tokens, all);
+      EXPECT_EQ(receipt.missing.why, MissReason::kNone);
+    }
+    EXPECT_LT(run(bench, prompt + "x").restored,
+              length_of(bench.text.tokenize(prompt + "x", true, true)));
+    EXPECT_EQ(bench.scheduler.check(), std::vector<std::string>{});
+  }
+}
+
+TEST_P(Reuse, LogitsAloneAreNoBeginning) {
+  Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
+  const std::string prompt = kSystem + asking("what is one and one");
+  run(bench, prompt);
+  auto freed = bench.scheduler.clear_cache();
+  EXPECT_EQ(run(bench, prompt).restored, 0);
+  EXPECT_GT(freed.get(), 0U);
+}
+
 TEST_P(Reuse, TwoConversationsHoldTheirSystemPromptOnce) {
   Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
   const std::string system = "<s>system: " + std::string(960, 's') + "</s>";
@@ -288,7 +318,7 @@ TEST_P(Reuse, CheckpointsTakeASmallShareOfTheTime) {
     bench.turn_until_ended(*recorder);
     return recorder->finished_->receipt->checkpoints;
   };
-  EXPECT_EQ(taken_when_a_copy_takes(std::chrono::milliseconds(0)), 101);
+  EXPECT_EQ(taken_when_a_copy_takes(std::chrono::milliseconds(0)), 102);
   EXPECT_LE(taken_when_a_copy_takes(std::chrono::milliseconds(20)), 5);
   EXPECT_GE(taken_when_a_copy_takes(std::chrono::milliseconds(20)), 2) << "the prompt's end too";
 }

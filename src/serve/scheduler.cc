@@ -106,7 +106,11 @@ Result<void> Scheduler::submit(GenerateRequest request) {
   auto job = std::make_unique<Job>(std::move(request), clock_.now());
   job->cuts = grid_.cuts(job->request.prompt);
   job->keys = StateCache::keys_for(job->request.prompt, job->cuts, options_.deterministic);
-  if (job->request.reuse) job->names = cache_.names_for(job->request.space, job->prompt().keys);
+  if (job->request.reuse) {
+    const TokenSpan keys = job->prompt().keys;
+    job->names = cache_.names_for(job->request.space, keys);
+    job->end = EndKey::of(job->request.space, keys);
+  }
   {
     const std::lock_guard lock(mutex_);
     if (stop_) return stopping_error();
@@ -391,7 +395,7 @@ void Scheduler::start_job(std::unique_ptr<Job> job, const Outlook& outlook) {
   receipt.history_tokens = job->request.history_tokens;
   receipt.unix_ms = clock_.unix_ms();
   receipt.queued_ms = job->timings.queued_ms;
-  cache_.begin(job->prompt(), outlook, receipt);
+  job->kept_logits = cache_.begin(job->prompt(), outlook, receipt);
   job->timings.cached_tokens = receipt.restored;
   Slot& slot = slots_[static_cast<std::size_t>(receipt.slot)];
   slot.job = std::move(job);
@@ -400,6 +404,9 @@ void Scheduler::start_job(std::unique_ptr<Job> job, const Outlook& outlook) {
   const Started started{slot.id, slot.job->prompt_length(), slot.job->timings.cached_tokens};
   if (observer_ != nullptr) observer_->on_started(slot.job->request, started);
   slot.job->request.sink->on_event(started);
+  if (prefill_left(slot) > 0) return;
+  note_progress(slot);
+  finish_prefill(slot);
 }
 
 // --- reading the prompt ----------------------------------------------------
@@ -431,7 +438,8 @@ bool Scheduler::prefill_one_chunk() {
   const TokenPos begin = cache_.length(slot->id);
   const TokenPos end = cache_.chunk_end(slot->id);
   const bool last = end == job.prompt_length();
-  const bool wants_logits = last && job.request.max_tokens != 0;
+  const bool answers = last && job.request.max_tokens != 0;
+  const LogitsOf logits = answers ? LogitsOf::kLastToken : LogitsOf::kNone;
 
   const TokenSpan chunk =
       TokenSpan(job.request.prompt)
@@ -441,24 +449,26 @@ bool Scheduler::prefill_one_chunk() {
     return true;
   }
   const auto before = clock_.now();
-  if (auto run =
-          engine_.prefill(slot->id, chunk, wants_logits ? LogitsOf::kLastToken : LogitsOf::kNone);
-      !run) {
+  if (auto run = engine_.prefill(slot->id, chunk, logits); !run) {
     fail(*slot, run.error());
     return true;
   }
   job.read_ms += ms_between(before, clock_.now());
   speculator_.note_other_work();
-  cache_.prefilled(slot->id, chunk, job.receipt);
+  cache_.prefilled(slot->id, chunk, job.receipt, logits);
   job.timings.prompt_tokens += length_of(chunk);
-  job.timings.prompt_ms = ms_between(job.started, clock_.now());
-
-  const PromptProgress progress{job.prompt_length(), job.timings.cached_tokens, end,
-                                job.timings.prompt_ms};
-  if (observer_ != nullptr) observer_->on_progress(job.request, progress);
-  if (job.request.want_progress) job.request.sink->on_event(progress);
+  note_progress(*slot);
   if (last) finish_prefill(*slot);
   return true;
+}
+
+void Scheduler::note_progress(Slot& slot) {
+  Job& job = *slot.job;
+  job.timings.prompt_ms = ms_between(job.started, clock_.now());
+  const PromptProgress progress{job.prompt_length(), job.timings.cached_tokens,
+                                cache_.length(slot.id), job.timings.prompt_ms};
+  if (observer_ != nullptr) observer_->on_progress(job.request, progress);
+  if (job.request.want_progress) job.request.sink->on_event(progress);
 }
 
 void Scheduler::finish_prefill(Slot& slot) {
@@ -472,6 +482,7 @@ void Scheduler::finish_prefill(Slot& slot) {
   }
   job.request.sampler->accept_prompt(job.request.prompt);
   conclude(slot, sample_rows(slot, 0, job.prompt_length()));
+  if (!slot.idle()) slot.job->kept_logits = nullptr;
 }
 
 // --- ends ------------------------------------------------------------------

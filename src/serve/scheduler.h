@@ -219,6 +219,7 @@ class Scheduler {
   [[nodiscard]] TokenPos prefill_left(const Slot& slot) const;
   [[nodiscard]] Slot* choose_prefill();
   bool prefill_one_chunk();
+  void note_progress(Slot& slot);
   void finish_prefill(Slot& slot);
 
   // scheduler_write.cc
@@ -238,6 +239,7 @@ class Scheduler {
     std::optional<Error> error;
   };
   [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
+  [[nodiscard]] Result<Sampled> sample_row(Slot& slot, TokenPos row);
   void pretend(Sampled& sampled, const Tokens& draft, std::size_t place);
   [[nodiscard]] std::optional<Ending> take_token(Slot& slot, const Sampled& sampled,
                                                  TokenPos computed);

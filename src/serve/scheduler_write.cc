@@ -79,7 +79,7 @@ Scheduler::Verdict Scheduler::sample_rows(Slot& slot, TokenPos first_row, TokenP
   Job& job = *slot.job;
   Verdict verdict;
   for (;;) {
-    auto sampled = engine_.sample(slot.id, *job.request.sampler, first_row + verdict.accepted);
+    auto sampled = sample_row(slot, first_row + verdict.accepted);
     const auto place = static_cast<std::size_t>(verdict.accepted);
     if (sampled && !options_.synthetic_acceptance.empty()) pretend(*sampled, job.draft, place);
     auto accepted = sampled ? job.request.sampler->accept(sampled->token) : sampled.error();
@@ -93,6 +93,13 @@ Scheduler::Verdict Scheduler::sample_rows(Slot& slot, TokenPos first_row, TokenP
     if (verdict.ending || !as_drafted) return verdict;
     ++verdict.accepted;
   }
+}
+
+Result<Sampled> Scheduler::sample_row(Slot& slot, TokenPos row) {
+  const Job& job = *slot.job;
+  Sampler& sampler = *job.request.sampler;
+  if (job.kept_logits == nullptr) return engine_.sample(slot.id, sampler, row);
+  return engine_.sample_kept(logits_in(*job.kept_logits), sampler);
 }
 
 void Scheduler::pretend(Sampled& sampled, const Tokens& draft, std::size_t place) {
@@ -178,11 +185,13 @@ void Scheduler::bring_back(Slot& slot, Verdict& verdict) {
   if (auto read = read_again(slot, to_read); !read) verdict.error = read.error();
 }
 
+// With logits, though nobody wants them: kept ones are sampled over a batch's own
+// (Engine::can_sample_kept).
 Result<void> Scheduler::read_again(Slot& slot, TokenSpan tokens) {
   const auto most = static_cast<std::size_t>(engine_.chunk_tokens_max());
   while (!tokens.empty()) {
     const TokenSpan chunk = tokens.first(std::min(tokens.size(), most));
-    if (auto read = engine_.prefill(slot.id, chunk, LogitsOf::kNone); !read) return read;
+    if (auto read = engine_.prefill(slot.id, chunk, LogitsOf::kLastToken); !read) return read;
     cache_.decoded(slot.id, chunk, std::exchange(slot.job->told, 0));
     tokens = tokens.subspan(chunk.size());
   }

@@ -20,8 +20,8 @@ struct Job {
   [[nodiscard]] TokenPos prompt_length() const { return length_of(request.prompt); }
   [[nodiscard]] Prompt prompt() const {
     const TokenSpan filed_under = keys.empty() ? TokenSpan(request.prompt) : TokenSpan(keys);
-    return {request.space, request.prompt, filed_under,        cuts,
-            request.spans, request.reuse,  request.header_end, names};
+    return {request.space, request.prompt,     filed_under, cuts, request.spans,
+            request.reuse, request.header_end, names,       end};
   }
 
   GenerateRequest request;
@@ -33,7 +33,9 @@ struct Job {
   std::vector<TokenPos> cuts;   // the prompt's grid
   Tokens keys;                  // StateCache::keys_for
   std::vector<PathName> names;  // StateCache::names_for
+  EndKey end;                   // of the prompt, if it may use what is kept
   double read_ms = 0.0;         // spent in the engine on this prompt
+  LogitsPtr kept_logits;        // of the prompt's last token, where nothing was read
   // Sampled, not yet computed: the latest token, and before it those whose state had
   // to be taken back together with a draft.
   Tokens pending;

@@ -107,7 +107,9 @@ FirstDrafts first_drafts(LoadedModel& model, Companion& companion, bool restored
     Recording recording(companion);
     SpeculatingServer server(model, {.companion = &recording});
     if (restored) {
-      (void)server.run(prompt, 2);
+      Tokens sibling = prompt;  // whose end is another, so that the last token is read
+      sibling.back() = prompt.back() == 5 ? 6 : 5;
+      (void)server.run(sibling, 2);
       (void)server.run(Tokens(prompt.rbegin(), prompt.rend()), 2);  // takes the slot
     }
     recording.drafts.clear();

@@ -127,6 +127,9 @@ Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots) {
   batch_positions_.clear();
   batch_sequence_counts_.clear();
   batch_sequences_.clear();
+  const auto wanted = std::ranges::find(batch_logits_, 1);
+  const bool any = status == 0 && wanted != batch_logits_.end();
+  output_row_ = any ? static_cast<int>(wanted - batch_logits_.begin()) : -1;
   batch_logits_.clear();
   if (status == 0) return {};
   for (const SlotId slot : slots) clear(slot);  // X10
@@ -205,6 +208,19 @@ Result<Sampled> LlamaEngine::sample(SlotId slot, Sampler& sampler, TokenPos row)
 
 std::span<const float> LlamaEngine::logits(SlotId slot, TokenPos row) {
   return {llama_get_logits_ith(context_.get(), batch_row(slot, row)), vocabulary_};
+}
+
+// The sampling chain takes logits from the context alone, so they are put there, over a row
+// that nobody reads any more.
+Result<Sampled> LlamaEngine::sample_kept(std::span<const float> logits, Sampler& sampler) {
+  CHECK(can_sample_kept() && logits.size() == vocabulary_);
+  llama_synchronize(context_.get());
+  float* row = llama_get_logits_ith(context_.get(), output_row_);
+  if (row == nullptr) return engine_error("The model has no outputs to sample from.");
+  std::ranges::copy(logits, row);
+  for (SlotState& slot : slots_) slot.outputs = 0;
+  return static_cast<LlamaSampler&>(sampler).sample(context_.get(), output_row_,
+                                                    {row, vocabulary_});
 }
 
 std::span<const float> LlamaEngine::hidden(SlotId slot, TokenPos row) const {

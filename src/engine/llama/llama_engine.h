@@ -66,6 +66,9 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
   [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
+  [[nodiscard]] bool can_sample_kept() const override { return output_row_ >= 0; }
+  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
+                                            Sampler& sampler) override;
 
   // For an MTP head (LlamaConfig::mtp): the model's hidden row of one of the tokens
   // that the engine's latest batch, prefill or decode, appended to the slot. `row`
@@ -141,6 +144,7 @@ class LlamaEngine final : public Engine {
   std::vector<llama_seq_id> batch_sequences_;
   std::vector<llama_seq_id*> batch_sequence_pointers_;
   std::vector<std::int8_t> batch_logits_;
+  int output_row_ = -1;  // one with logits, of the latest batch; -1: there is none
 };
 
 }  // namespace holdfast

@@ -303,6 +303,43 @@ TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
   EXPECT_TRUE(restore(snapshot));
 }
 
+// What is sampled from kept logits is what was sampled from them when they were new, by any
+// sampler, after whatever else has been computed.
+TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
+  SamplingParams greedy;
+  greedy.temperature = 0.0F;
+  SamplingParams warm;
+  warm.seed = 7;
+  warm.temperature = 1.5F;
+  SamplingParams constrained = warm;
+  constrained.grammar = "root ::= [a-c]+";
+  constrained.top_logprobs = 3;
+  for (const SamplingParams& params : {greedy, warm, constrained}) {
+    const auto sample = [&](const auto& choose) {
+      auto sampler = model_.text->make_sampler(params, nullptr);
+      EXPECT_TRUE(sampler.ok()) << sampler.error().message;
+      auto sampled = choose(**sampler);
+      EXPECT_TRUE(sampled.ok());
+      return *sampled;
+    };
+    engine_.clear(kSlot);
+    prefill(engine_, kSlot, head_);
+    const auto row = engine_.logits(kSlot);
+    const std::vector<float> kept(row.begin(), row.end());
+    const Sampled now = sample([&](Sampler& sampler) { return engine_.sample(kSlot, sampler); });
+    engine_.clear(kOther);
+    prefill(engine_, kOther, tail_);
+    ASSERT_TRUE(engine_.can_sample_kept());
+    const Sampled later =
+        sample([&](Sampler& sampler) { return engine_.sample_kept(kept, sampler); });
+    EXPECT_EQ(later.token, now.token);
+    EXPECT_EQ(later.logprob, now.logprob);
+    EXPECT_EQ(later.top.size(), now.top.size());
+  }
+  ASSERT_TRUE(engine_.prefill(kOther, tail_, LogitsOf::kNone).ok());
+  EXPECT_FALSE(engine_.can_sample_kept()) << "the latest batch has no outputs to put them in";
+}
+
 // X10: a batch that fails leaves no half-applied tokens behind.
 TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
   prefill(engine_, kSlot, head_);

@@ -1,0 +1,76 @@
+#include "cache/prompt_ends.h"
+
+#include <cstring>
+#include <iterator>
+
+#include "base/check.h"
+
+namespace holdfast {
+
+EndKey EndKey::of(SpaceKey space, TokenSpan keys) {
+  return {space, wide_hash(std::as_bytes(keys)), length_of(keys)};
+}
+
+LogitsPtr copy_of_logits(std::span<const float> logits) {
+  StateBytes bytes(logits.size_bytes());
+  std::memcpy(bytes.data(), logits.data(), bytes.size());
+  return std::make_shared<const CheckedBytes>(CheckedBytes::of(std::move(bytes)));
+}
+
+std::span<const float> logits_in(const CheckedBytes& bytes) {
+  CHECK(bytes.bytes.size() % sizeof(float) == 0);
+  return {reinterpret_cast<const float*>(bytes.bytes.data()), bytes.bytes.size() / sizeof(float)};
+}
+
+LogitsPtr PromptEnds::find(const EndKey& key) {
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  const auto entry = found->second;
+  if (!CheckedView(*entry->logits).intact()) {
+    drop(entry);
+    return nullptr;
+  }
+  entries_.splice(entries_.begin(), entries_, entry);
+  return entry->logits;
+}
+
+LogitsPtr PromptEnds::peek(const EndKey& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second->logits;
+}
+
+void PromptEnds::put(const EndKey& key, LogitsPtr logits) {
+  const ByteCount size = logits->bytes.size();
+  if (const auto old = by_key_.find(key); old != by_key_.end()) drop(old->second);
+  if (size == 0 || size > limit_) return;
+  while (!entries_.empty() && (bytes_ + size > limit_ || memory_.room() < size)) {
+    drop(std::prev(entries_.end()));
+  }
+  if (memory_.room() < size) return;
+  entries_.push_front({key, std::move(logits), RoomHold(memory_, size)});
+  by_key_[key] = entries_.begin();
+  bytes_ += size;
+}
+
+void PromptEnds::drop(Entries::iterator entry) {
+  bytes_ -= entry->logits->bytes.size();
+  by_key_.erase(entry->key);
+  entries_.erase(entry);
+}
+
+void PromptEnds::clear() {
+  by_key_.clear();
+  entries_.clear();
+  bytes_ = 0;
+}
+
+std::vector<std::string> PromptEnds::check() const {
+  std::vector<std::string> violations;
+  ByteCount bytes = 0;
+  for (const Entry& entry : entries_) bytes += entry.logits->bytes.size();
+  if (bytes != bytes_ || bytes_ > limit_) violations.emplace_back("N1: bytes of logits");
+  if (by_key_.size() != entries_.size()) violations.emplace_back("N2: entries of logits");
+  return violations;
+}
+
+}  // namespace holdfast
