@@ -35,72 +35,13 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "cache/lower_choice.h"
+#include "cache/below.h"
 #include "cache/lower_status.h"
 #include "env/clock.h"
-#include "state/extent_block.h"
-#include "state/snapshot.h"
 #include "tier/blob_store.h"
 #include "tier/known_ends.h"
 
 namespace holdfast {
-
-// An answer on its way from one thread to another.
-template <typename T>
-class Pending {
- public:
-  [[nodiscard]] bool ready() const { return ready_.load(std::memory_order_acquire); }
-  // REQUIRES: ready().
-  [[nodiscard]] T& value() { return value_; }
-  // Nobody waits any more.
-  void give_up() { unwanted_.store(true, std::memory_order_relaxed); }
-
-  // The other side's.
-  [[nodiscard]] bool unwanted() const { return unwanted_.load(std::memory_order_relaxed); }
-  void set(T value) {
-    value_ = std::move(value);
-    ready_.store(true, std::memory_order_release);
-  }
-
- private:
-  T value_{};
-  std::atomic<bool> ready_{false};
-  std::atomic<bool> unwanted_{false};
-};
-
-// What came up: rows without overlaps, ascending, and the state of a place.
-struct Brought {
-  std::vector<BlockUse> rows;
-  SnapshotPtr snapshot;
-  CheckedBytes logits;  // of the place, where they were kept
-  Hints marks;
-  ByteCount bytes = 0;
-  bool all = false;  // all that was asked for; else something failed on the way
-};
-
-// What memory holds of one path, to be kept.
-struct KeptRows {
-  std::weak_ptr<const ExtentBlock> block;
-  TokenRange range;
-};
-struct KeptPlace {
-  TokenPos position = 0;
-  std::weak_ptr<const Snapshot> snapshot;
-  Hints marks;
-  std::uint64_t saves = 0;  // tokens that would be read again without it
-  std::weak_ptr<const CheckedBytes> logits;
-  bool needs_snapshot = true;  // false: it is there for its logits
-};
-struct KeptPath {
-  SpaceKey space;
-  Tokens keys;                    // what its states are filed under, from the first on
-  std::vector<KeptRows> rows;     // ascending
-  std::vector<KeptPlace> places;  // ascending
-  ByteCount bytes = 0;            // of all that, written or not
-  // Set by keep().
-  Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
-  Clock::TimePoint latest{};  // when it came
-};
 
 struct LowerOptions {
   TokenPos blob_tokens = 256;  // rows in one blob
@@ -113,13 +54,13 @@ struct LowerOptions {
   double pause_after_failure_ms = 10'000;
 };
 
-class LowerTier {
+class LowerTier final : public Below {
  public:
   // `known` may be null: then every prompt is looked up.
   // REQUIRES: store and clock outlive it.
   LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, const Clock& clock,
             LowerOptions options = {});
-  ~LowerTier();  // stops; what waits is not written
+  ~LowerTier() override;  // stops; what waits is not written
   LowerTier(const LowerTier&) = delete;
   LowerTier& operator=(const LowerTier&) = delete;
 
@@ -138,14 +79,15 @@ class LowerTier {
 
   // -- the engine's thread ------------------------------------------------------
   // A lookup would find nothing deeper than this.
-  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const;
-  [[nodiscard]] double bytes_per_ms() const { return bytes_per_ms_; }
-  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys);
+  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override;
+  [[nodiscard]] double bytes_per_ms() const override { return bytes_per_ms_; }
+  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys) override;
   // REQUIRES: the choice is one of this match.
-  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match, LowerChoice choice);
-  void keep(KeptPath path);
+  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
+                                                        LowerChoice choice) override;
+  void keep(KeptPath path) override;
   // Drops everything that is there, and that waits.
-  void clear();
+  void clear() override;
   void set_busy(bool busy) { busy_ = busy; }
   // Has something else done on its thread, before anything is written.
   void ask(std::function<void()> task);

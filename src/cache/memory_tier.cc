@@ -43,11 +43,6 @@ ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
   return bytes;
 }
 
-template <typename Bytes>
-bool intact(const Bytes& held) {
-  return hash_bytes(held.bytes()) == held.checksum();
-}
-
 RowsView view_of(const BlockUse& use) {
   RowsView view;
   view.begin = use.range.begin;
@@ -80,12 +75,14 @@ struct MemoryTier::Wanted {
   NodeId growing;
 };
 
-MemoryTier::MemoryTier(Engine& engine, MemoryOptions options, Companion* companion)
+MemoryTier::MemoryTier(Engine& engine, MemoryOptions options, Companion* companion,
+                       CacheJournal* journal)
     : engine_(engine),
       options_(options),
       row_bytes_(extent_bytes(engine.shape())),
       companion_(companion),
       companion_shape_(companion != nullptr ? companion->shape() : CompanionShape{}),
+      journal_(journal),
       tree_(StateNeeds::of(engine.shape())) {}
 
 // Companion rows lie in the primary's blocks; where those have none, nor has it.
@@ -412,6 +409,10 @@ CompanionHolding MemoryTier::companion_parts(const HeldParts& parts) const {
   return holding;
 }
 
+bool MemoryTier::intact(std::span<const std::byte> bytes, std::uint64_t checksum) const {
+  return journal_ != nullptr ? journal_->intact(bytes, checksum) : hash_bytes(bytes) == checksum;
+}
+
 void MemoryTier::quarantine(SpaceKey space, TokenSpan tokens, Tick now) {
   ++quarantined_;
   const EvictionNote note{EvictReason::kCorrupt, now};
@@ -422,7 +423,7 @@ void MemoryTier::quarantine(SpaceKey space, TokenSpan tokens, Tick now) {
   const Match match = tree_.match(space, tokens);
   const bool stands_at_end = !match.stops.empty() && match.stops.back().position == match.length;
   const SnapshotPtr snapshot = stands_at_end ? tree_.snapshot(match.stops.back().node) : nullptr;
-  if (snapshot != nullptr && (!found || !intact(*snapshot))) {
+  if (snapshot != nullptr && (!found || !intact(snapshot->bytes(), snapshot->checksum()))) {
     evict_snapshot(match.stops.back().node, note);
   } else if (snapshot == nullptr && !found && match.node) {
     if (const auto freed = tree_.evict_rows(match.node, 0, note)) {
@@ -448,7 +449,7 @@ bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
     TokenPos damaged = -1;
     for (const BlockUse& use : tree_.rows(at, facts.range.end)) {
       const bool on_edge = !intersection(use.range, facts.range).empty();
-      if (on_edge && !intact(*use.block)) {
+      if (on_edge && !intact(use.block->bytes(), use.block->checksum())) {
         damaged = std::max(use.range.begin, facts.range.begin);
         break;
       }

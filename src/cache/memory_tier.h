@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cache/cache_journal.h"
 #include "cache/cache_status.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
@@ -117,7 +118,8 @@ struct AdmitRequest {
 
 class MemoryTier {
  public:
-  MemoryTier(Engine& engine, MemoryOptions options, Companion* companion = nullptr);
+  MemoryTier(Engine& engine, MemoryOptions options, Companion* companion = nullptr,
+             CacheJournal* journal = nullptr);
 
   [[nodiscard]] bool enabled() const { return options_.budget > 0; }
   [[nodiscard]] ByteCount budget() const { return options_.budget; }
@@ -214,6 +216,7 @@ class MemoryTier {
                                               bool snapshot) const;
   [[nodiscard]] ByteCount companion_row_bytes() const;
   [[nodiscard]] HeldParts shared_with(const Match& match, bool slot_stands_here) const;
+  [[nodiscard]] bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) const;
   bool evict_damaged_rows(NodeId node, Tick now);
   void evict_snapshot(NodeId node, EvictionNote note);
   void count(const Victim& victim);
@@ -223,6 +226,7 @@ class MemoryTier {
   const ByteCount row_bytes_;
   Companion* const companion_;
   const CompanionShape companion_shape_;
+  CacheJournal* const journal_;
   TokenTree tree_;
   ByteCount snapshot_bytes_seen_ = 0;
   ByteCount promised_ = 0;  // by holds

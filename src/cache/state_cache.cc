@@ -70,20 +70,27 @@ ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
 }  // namespace
 
 StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-                       Companion* companion, LowerTier* lower)
-    : engine_(engine),
+                       Companion* companion, Below* lower, CacheJournal* journal)
+    : StateCache(journal == nullptr ? CacheWorld{&engine, &clock, companion, lower}
+                                    : journal->watch({&engine, &clock, companion, lower}, options),
+                 options, journal) {}
+
+StateCache::StateCache(const CacheWorld& world, CacheOptions options, CacheJournal* journal)
+    : engine_(*world.engine),
       options_(std::move(options)),
-      clock_(clock),
-      companion_(companion),
-      lower_(lower),
-      started_(clock.now()),
-      memory_(engine, options_.memory, companion),
+      clock_(*world.clock),
+      companion_(world.companion),
+      lower_(world.lower),
+      journal_(journal),
+      started_(clock_.now()),
+      memory_(engine_, options_.memory, companion_, journal),
       ends_(memory_, options_.memory.budget / kEndsPart),
-      live_(static_cast<std::size_t>(engine.slot_count())) {
-  if (options_.deterministic) seen_.emplace(StateNeeds::of(engine.shape()));
+      live_(static_cast<std::size_t>(engine_.slot_count())) {
+  if (options_.deterministic) seen_.emplace(StateNeeds::of(engine_.shape()));
   totals_.deterministic = options_.deterministic;
-  totals_.state = engine.shape().describe();
+  totals_.state = engine_.shape().describe();
   totals_.fingerprint = options_.fingerprint;
+  if (journal_ != nullptr) journal_->close();
 }
 
 Tick StateCache::now() const {
@@ -103,8 +110,10 @@ StartCosts StateCache::costs() const {
   costs.bytes_per_snapshot = memory_.snapshot_bytes(engine_.context_tokens());
   costs.any_token = kAnyTokenCost;
   if (ms_per_token_ > 0.0) {
-    costs.token = std::clamp(static_cast<ByteCount>(ms_per_token_ * bytes_per_ms_), kTokenCostMin,
-                             kTokenCostMax);
+    // Clamped first: what was measured may be anything, and a number may not hold it.
+    const double token = ms_per_token_ * bytes_per_ms_;
+    costs.token = static_cast<ByteCount>(
+        std::clamp(token, static_cast<double>(kTokenCostMin), static_cast<double>(kTokenCostMax)));
   }
   return costs;
 }
@@ -148,7 +157,10 @@ LiveState StateCache::describe(SlotId slot, const Prompt& prompt, const Match& m
 }
 
 Outlook StateCache::plan(const Prompt& prompt, std::span<const SlotId> slots) const {
-  return plan_with(prompt, slots, true);
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.plan(prompt, slots); });
+  Outlook outlook = plan_with(prompt, slots, true);
+  if (journal_ != nullptr) journal_->planned(outlook.plan);
+  return outlook;
 }
 
 Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
@@ -184,6 +196,13 @@ bool StateCache::may_begin_at_end(const Prompt& prompt) const {
 }
 
 std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt, const Outlook& outlook) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.worth_waiting_for(prompt); });
+  const std::optional<Awaited> awaited = find_awaited(prompt, outlook);
+  if (journal_ != nullptr) journal_->waits_for(awaited);
+  return awaited;
+}
+
+std::optional<Awaited> StateCache::find_awaited(const Prompt& prompt, const Outlook& outlook) {
   if (!memory_.enabled() || !prompt.reuse || !options_.checkpoints) return std::nullopt;
   const TokenPos limit = length_of(prompt.tokens) - 1;
   std::optional<Awaited> best;
@@ -226,8 +245,9 @@ bool StateCache::still_coming(const Awaited& awaited) const {
 // --- beginning -------------------------------------------------------------------
 
 LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
-  describe_match(prompt, outlook, receipt);
   const SlotId slot{outlook.plan.slot};
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.begin(prompt, slot, receipt); });
+  describe_match(prompt, outlook, receipt);
   LogitsPtr kept_logits;
   const auto with_logits = [&](Outlook planned) {
     kept_logits = nullptr;
@@ -528,7 +548,9 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
 // --- during ------------------------------------------------------------------------
 
 Result<void> StateCache::before_chunk(SlotId slot) {
-  return options_.deterministic ? engine_.normalize(slot) : Result<void>();
+  if (!options_.deterministic) return {};
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.before_chunk(slot); });
+  return engine_.normalize(slot);
 }
 
 TokenPos StateCache::chunk_end(SlotId slot) const {
@@ -538,6 +560,7 @@ TokenPos StateCache::chunk_end(SlotId slot) const {
 }
 
 void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.prefilled(slot, chunk, logits); });
   if (companion_ != nullptr) companion_->advance(slot, chunk, 0);
   Live& held = live(slot);
   const TokenPos before = length_of(held.tokens);
@@ -567,6 +590,7 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, Logit
 }
 
 void StateCache::decoded(SlotId slot, TokenSpan kept, TokenPos told) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.decoded(slot, kept); });
   Live& held = live(slot);
   held.tokens.insert(held.tokens.end(), kept.begin(), kept.end());
   if (options_.deterministic) held.keys.insert(held.keys.end(), kept.begin(), kept.end());
@@ -575,6 +599,11 @@ void StateCache::decoded(SlotId slot, TokenSpan kept, TokenPos told) {
 }
 
 void StateCache::emptied(SlotId slot) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.emptied(slot); });
+  forget_slot(slot);
+}
+
+void StateCache::forget_slot(SlotId slot) {
   shorten(live(slot), 0);
   if (companion_ != nullptr) (void)companion_->follow(slot, {});
 }
@@ -587,6 +616,7 @@ void StateCache::note_seen(Live& held) {
 }
 
 void StateCache::end(SlotId slot) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.end(slot); });
   Live& held = live(slot);
   note_seen(held);
   keep_below(held.space, keys_of(held));
@@ -599,10 +629,12 @@ void StateCache::end(SlotId slot) {
 }
 
 void StateCache::called_tool(SlotId slot, std::uint64_t run) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.called_tool(slot, run); });
   if (live(slot).run == run) live(slot).tool_call = true;
 }
 
 void StateCache::note_prefill_speed(TokenPos tokens, double ms) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.note_prefill_speed(tokens, ms); });
   constexpr TokenPos kEnoughToMeasure = 64;
   if (tokens < kEnoughToMeasure || ms <= 0.0) return;
   const double measured = ms / tokens;
@@ -619,6 +651,7 @@ CacheStatus StateCache::status() const {
 }
 
 ByteCount StateCache::clear() {
+  const JournaledCall call(journal_, [](CacheJournal& to) { to.clear(); });
   for (std::size_t i = 0; i < live_.size(); ++i) {
     live_[i].kept = 0;
     const bool idle = live_[i].prompt.empty();

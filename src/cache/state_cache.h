@@ -47,8 +47,9 @@
 #include <string>
 #include <vector>
 
+#include "cache/below.h"
+#include "cache/cache_journal.h"
 #include "cache/cache_status.h"
-#include "cache/lower_tier.h"
 #include "cache/memory_tier.h"
 #include "cache/prompt_ends.h"
 #include "cache/receipt.h"
@@ -84,6 +85,7 @@ struct Prompt {
   std::optional<TokenPos> header_end;
   std::span<const PathName> names;  // of its keys, where there is a tier below
   EndKey end;                       // of its keys, if it may use what is kept
+  std::uint64_t number = 0;         // of the request, for the journal
 };
 
 // How a prompt could begin now. Valid until the cache changes.
@@ -116,9 +118,10 @@ struct LowerFetch {
 
 class StateCache {
  public:
-  // `lower` may be null. It is asked on the engine's thread only.
+  // `lower` may be null. It is asked on the engine's thread only. A journal sees every call.
   StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-             Companion* companion = nullptr, LowerTier* lower = nullptr);
+             Companion* companion = nullptr, Below* lower = nullptr,
+             CacheJournal* journal = nullptr);
 
   // -- before ------------------------------------------------------------------
   // What a prompt's states are filed under; empty: its tokens themselves.
@@ -194,6 +197,8 @@ class StateCache {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
+  StateCache(const CacheWorld& world, CacheOptions options, CacheJournal* journal);
+
   // What one slot holds, and what is planned for the request at work there.
   struct Live {
     SpaceKey space;
@@ -235,6 +240,8 @@ class StateCache {
   [[nodiscard]] ByteCount unsaved_bytes(const Live& live) const;
   [[nodiscard]] TokenPos storable_length(const Live& live) const;
 
+  [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt, const Outlook& outlook);
+
   // Why an action was not done.
   enum class Obstacle { kNone, kCutRefused, kNotRestored };
   [[nodiscard]] Obstacle carry_out(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
@@ -245,6 +252,7 @@ class StateCache {
   [[nodiscard]] Obstacle act(const ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
   void shorten(Live& live, TokenPos length);
+  void forget_slot(SlotId slot);
   void take_over(Live& live, const Prompt& prompt, const Outlook& outlook);
   [[nodiscard]] TokenSpan keys_of(const Live& live) const {
     return options_.deterministic ? live.keys : live.tokens;
@@ -280,7 +288,8 @@ class StateCache {
   const CacheOptions options_;
   const Clock& clock_;
   Companion* const companion_;
-  LowerTier* const lower_;
+  Below* const lower_;
+  CacheJournal* const journal_;
   const Clock::TimePoint started_;
   MemoryTier memory_;
   PromptEnds ends_;                // after memory, in whose budget it holds room

@@ -31,6 +31,7 @@ std::vector<PathName> StateCache::names_for(SpaceKey space, TokenSpan keys) cons
 }
 
 LowerFetch StateCache::ask_below(const Prompt& prompt, const Outlook& outlook) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.ask_below(prompt); });
   LowerFetch fetch;
   if (lower_ == nullptr || !memory_.enabled() || !prompt.reuse) return fetch;
   const TokenPos limit = length_of(prompt.tokens) - 1;
@@ -54,10 +55,17 @@ bool StateCache::ready(const LowerFetch& fetch) const {
 bool StateCache::go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook,
                        Receipt& receipt) {
   using Stage = LowerFetch::Stage;
+  // Asked once: another thread may be about to answer.
+  const bool found = fetch.stage == Stage::kLooking && fetch.look->ready();
+  const bool came = fetch.stage == Stage::kBringing && fetch.bring->ready();
+  const JournaledCall call(journal_, [&](CacheJournal& to) {
+    to.go_on(prompt, found ? &fetch.look->value() : nullptr,
+             came ? &fetch.bring->value() : nullptr);
+  });
   bool more = false;
-  if (fetch.stage == Stage::kLooking && fetch.look->ready()) {
+  if (found) {
     if (look_over(fetch, prompt, outlook)) return false;
-  } else if (fetch.stage == Stage::kBringing && fetch.bring->ready()) {
+  } else if (came) {
     more = take_in(fetch, prompt, receipt);
     if (!fetch.bring->value().all && ++fetch.tries < kTriesMax) {
       fetch.stage = Stage::kLooking;
@@ -191,6 +199,7 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
 bool StateCache::keep_idle() {
   bool any = false;
   if (lower_ == nullptr) return any;
+  const JournaledCall call(journal_, [](CacheJournal& to) { to.keep_idle(); });
   for (std::size_t i = 0; i < live_.size(); ++i) {
     Live& held = live_[i];
     const bool idle = held.prompt.empty();

@@ -9,6 +9,7 @@ namespace holdfast {
 // Deterministic, a slot that has written an answer goes on from where its prompt was last
 // cut, and where a state cannot be cut, memory has the snapshot of that place.
 std::optional<SlotState> StateCache::copy_out(SlotId slot) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.copy_out(slot); });
   const Live& held = live(slot);
   CHECK(held.prompt.empty());
   TokenPos length = storable_length(held);
@@ -28,6 +29,7 @@ std::optional<SlotState> StateCache::copy_out(SlotId slot) {
 }
 
 Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.bring_in(slot, state); });
   Live& held = live(slot);
   CHECK(held.prompt.empty());
   CHECK(state.length() > 0 && 0 <= state.exact && state.exact <= state.length());
@@ -35,7 +37,7 @@ Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
   if (unsaved_bytes(held) > 0) put_aside(slot);
   const HeldParts parts{state.rows, state.snapshot};
   const auto moved = memory_.restore(slot, state.tokens, parts);
-  emptied(slot);  // of what it held
+  forget_slot(slot);  // of what it held
   if (!moved) return moved.error();
   held.space = state.space;
   held.tokens = state.tokens;
@@ -55,10 +57,11 @@ Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
 }
 
 TokenPos StateCache::erase(SlotId slot) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.erase(slot); });
   CHECK(live(slot).prompt.empty());
   const TokenPos length = length_of(live(slot).tokens);
   engine_.clear(slot);
-  emptied(slot);
+  forget_slot(slot);
   return length;
 }
 

@@ -23,6 +23,21 @@ Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancel
 
 Error stopping_error() { return {ErrorCode::kUnavailable, "The server is shutting down.", ""}; }
 
+RequestEnd end_of(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStopToken: return RequestEnd::kStopToken;
+    case FinishReason::kStopString: return RequestEnd::kStopString;
+    case FinishReason::kMaxTokens: return RequestEnd::kMaxTokens;
+    case FinishReason::kContextFull: return RequestEnd::kContextFull;
+  }
+  return RequestEnd::kFailed;
+}
+
+RequestEnd end_of(const Error& error) {
+  if (error.code == ErrorCode::kCancelled) return RequestEnd::kCancelled;
+  return error.code == ErrorCode::kTimeout ? RequestEnd::kTimeout : RequestEnd::kFailed;
+}
+
 // An idle slot's state is put into memory and below once nothing has happened for so long.
 constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
 // While a request waits for the tier below, its limits are looked at so often.
@@ -54,11 +69,12 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
       observer_(parts.observer),
       history_(parts.history),
       lower_(parts.lower),
+      journal_(parts.journal),
       grid_(grid_rule(engine, text, options.grid_step)),
       state_bytes_max_(slot_file_bytes_max(engine, parts.companion)),
       speculator_(engine, parts.companion, text.card().vocabulary,
                   options.deterministic ? options.deterministic_draft : 0, clock),
-      cache_(engine, cache_options(options), clock, parts.companion, parts.lower),
+      cache_(engine, cache_options(options), clock, parts.companion, parts.lower, parts.journal),
       ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
     Slot slot;
@@ -247,7 +263,10 @@ void Scheduler::take_arrivals() {
     lower_news_ = false;
     for (SlotTask& task : new_slot_tasks_) slot_tasks_.push_back(std::move(task));
     new_slot_tasks_.clear();
-    for (auto& job : arrivals_) queue_.push_back(std::move(job));
+    for (auto& job : arrivals_) {
+      job->number = ++jobs_;
+      queue_.push_back(std::move(job));
+    }
     arrivals_.clear();
     cancelled_.insert(cancels_.begin(), cancels_.end());
     cancels_.clear();
@@ -268,7 +287,7 @@ void Scheduler::take_arrivals() {
 }
 
 void Scheduler::end_everything() {
-  for (const auto& job : queue_) fail_job(*job, stopping_error());
+  for (const auto& job : queue_) drop_job(*job, stopping_error());
   queue_.clear();
   for (Slot& slot : slots_) {
     if (!slot.idle()) fail(slot, stopping_error());
@@ -294,7 +313,7 @@ void Scheduler::end_cancelled_and_late() {
   std::erase_if(queue_, [&](const std::unique_ptr<Job>& job) {
     const auto reason = reason_to_end(*job);
     if (!reason) return false;
-    fail_job(*job, *reason);
+    drop_job(*job, *reason);
     ++ended;
     return true;
   });
@@ -495,6 +514,7 @@ void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string)
   const Finished finished{reason,       std::move(stop_string),
                           slot.id,      job->prompt_length(),
                           job->timings, std::make_shared<const Receipt>(job->receipt)};
+  note_in_journal(*job, end_of(reason));
   publish_status();  // whoever has the answer finds it counted
   if (observer_ != nullptr) observer_->on_finished(job->request, finished);
   job->request.sink->on_event(finished);
@@ -516,8 +536,29 @@ std::unique_ptr<Job> Scheduler::end_job(Slot& slot) {
 
 void Scheduler::fail(Slot& slot, const Error& error) {
   const std::unique_ptr<Job> job = end_job(slot);
+  note_in_journal(*job, end_of(error));
   publish_status();
   fail_job(*job, error);
+}
+
+void Scheduler::drop_job(const Job& job, const Error& error) {
+  if (journal_ != nullptr) journal_->dropped(job.number, end_of(error));
+  fail_job(job, error);
+}
+
+void Scheduler::note_in_journal(const Job& job, RequestEnd end) {
+  if (journal_ == nullptr) return;
+  FinishedRequest over;
+  over.number = job.number;
+  over.end = end;
+  over.receipt = &job.receipt;
+  over.answer_tokens = length_of(job.answer);
+  over.answer_ms = job.timings.predicted_ms;
+  if (const auto& difference = job.receipt.difference; difference && journal_->wants_text()) {
+    for (const Token token : difference->known) over.known_text += text_.piece(token, true);
+    for (const Token token : difference->sent) over.sent_text += text_.piece(token, true);
+  }
+  journal_->finished(over, cache_.status());
 }
 
 void Scheduler::fail_job(const Job& job, const Error& error) {

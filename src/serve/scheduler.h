@@ -38,7 +38,9 @@
 
 #include "base/result.h"
 #include "base/thread_annotations.h"
+#include "cache/cache_journal.h"
 #include "cache/cache_status.h"
+#include "cache/lower_tier.h"
 #include "cache/receipt.h"
 #include "cache/slot_file.h"
 #include "cache/state_cache.h"
@@ -75,6 +77,8 @@ struct SchedulerParts {
   TokenHistory* history = nullptr;  // learns the tokens of each answer
   Companion* companion = nullptr;
   LowerTier* lower = nullptr;  // asked on the scheduler's thread, from start() on
+  // Sees what the cache is asked and told; must outlive the scheduler.
+  CacheJournal* journal = nullptr;
 };
 
 struct SlotStatus {
@@ -251,6 +255,8 @@ class Scheduler {
   void finish(Slot& slot, FinishReason reason, std::string stop_string);
   void fail(Slot& slot, const Error& error);
   void fail_job(const Job& job, const Error& error);
+  void drop_job(const Job& job, const Error& error);
+  void note_in_journal(const Job& job, RequestEnd end);
   [[nodiscard]] std::unique_ptr<Job> end_job(Slot& slot);
   void publish_status();
   void note_timings(const Timings& timings);
@@ -262,6 +268,7 @@ class Scheduler {
   SchedulerObserver* const observer_;
   TokenHistory* const history_;
   LowerTier* const lower_;
+  CacheJournal* const journal_;
   const Grid grid_;
   const ByteCount state_bytes_max_;  // of a file of one slot
   Speculator speculator_;
@@ -274,6 +281,7 @@ class Scheduler {
   std::deque<SlotTask> slot_tasks_;  // for slots that are at work
   std::unordered_set<std::string> cancelled_;
   std::uint64_t chunks_ = 0;
+  std::uint64_t jobs_ = 0;        // that arrived
   std::minstd_rand pretence_{1};  // for synthetic_acceptance
   SchedulerStatus totals_;
   // Requests that ended last on each slot, and their runs, for note_tool_call().

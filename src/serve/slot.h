@@ -21,10 +21,11 @@ struct Job {
   [[nodiscard]] Prompt prompt() const {
     const TokenSpan filed_under = keys.empty() ? TokenSpan(request.prompt) : TokenSpan(keys);
     return {request.space, request.prompt,     filed_under, cuts, request.spans,
-            request.reuse, request.header_end, names,       end};
+            request.reuse, request.header_end, names,       end,  number};
   }
 
   GenerateRequest request;
+  std::uint64_t number = 0;  // in the order of arrival
   TextAssembler assembler;
   Clock::TimePoint submitted;
   Clock::TimePoint started{};      // left the queue

@@ -1,0 +1,98 @@
+// Below: a tier below memory, as the cache asks for it. LowerTier (lower_tier.h) is the one
+// that a server has; a replay (record/replay_world.h) answers as one did.
+//
+// The one who asks is never held up: an answer is Pending, and found later.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "cache/lower_choice.h"
+#include "env/clock.h"
+#include "state/extent_block.h"
+#include "state/snapshot.h"
+#include "tier/blob_store.h"
+#include "tier/path_name.h"
+
+namespace holdfast {
+
+// An answer on its way from one thread to another.
+template <typename T>
+class Pending {
+ public:
+  [[nodiscard]] bool ready() const { return ready_.load(std::memory_order_acquire); }
+  // REQUIRES: ready().
+  [[nodiscard]] T& value() { return value_; }
+  // Nobody waits any more.
+  void give_up() { unwanted_.store(true, std::memory_order_relaxed); }
+
+  // The other side's.
+  [[nodiscard]] bool unwanted() const { return unwanted_.load(std::memory_order_relaxed); }
+  void set(T value) {
+    value_ = std::move(value);
+    ready_.store(true, std::memory_order_release);
+  }
+
+ private:
+  T value_{};
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> unwanted_{false};
+};
+
+// What came up: rows without overlaps, ascending, and the state of a place.
+struct Brought {
+  std::vector<BlockUse> rows;
+  SnapshotPtr snapshot;
+  CheckedBytes logits;  // of the place, where they were kept
+  Hints marks;
+  ByteCount bytes = 0;
+  bool all = false;  // all that was asked for; else something failed on the way
+};
+
+// What memory holds of one path, to be kept.
+struct KeptRows {
+  std::weak_ptr<const ExtentBlock> block;
+  TokenRange range;
+};
+struct KeptPlace {
+  TokenPos position = 0;
+  std::weak_ptr<const Snapshot> snapshot;
+  Hints marks;
+  std::uint64_t saves = 0;  // tokens that would be read again without it
+  std::weak_ptr<const CheckedBytes> logits;
+  bool needs_snapshot = true;  // false: it is there for its logits
+};
+struct KeptPath {
+  SpaceKey space;
+  Tokens keys;                    // what its states are filed under, from the first on
+  std::vector<KeptRows> rows;     // ascending
+  std::vector<KeptPlace> places;  // ascending
+  ByteCount bytes = 0;            // of all that, written or not
+  // Set by keep().
+  Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
+  Clock::TimePoint latest{};  // when it came
+};
+
+// What the cache asks, on the engine's thread.
+class Below {
+ public:
+  virtual ~Below() = default;
+
+  // A lookup would find nothing deeper than this.
+  [[nodiscard]] virtual TokenPos deepest(std::span<const PathName> names) const = 0;
+  [[nodiscard]] virtual double bytes_per_ms() const = 0;
+  [[nodiscard]] virtual std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space,
+                                                                  TokenSpan keys) = 0;
+  // REQUIRES: the choice is one of this match.
+  [[nodiscard]] virtual std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
+                                                                LowerChoice choice) = 0;
+  virtual void keep(KeptPath path) = 0;
+  // Drops everything that is there, and that waits.
+  virtual void clear() = 0;
+};
+
+}  // namespace holdfast
