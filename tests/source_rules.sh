@@ -16,9 +16,10 @@ declare -A may_include=(
   [engine]="base state engine"
   [engine/llama]="base state engine engine/llama"
   [cache]="base env state tree plan tier engine cache"
-  [serve]="base env state tree plan tier engine cache serve"
-  [api]="base env state tree plan tier engine cache serve api"
-  [cli]="base env state tree plan tier engine engine/llama cache serve api cli"
+  [record]="base env state tree plan tier engine cache record"
+  [serve]="base env state tree plan tier engine cache record serve"
+  [api]="base env state tree plan tier engine cache record serve api"
+  [cli]="base env state tree plan tier engine engine/llama cache record serve api cli"
 )
 modules="${!may_include[*]}"
 

@@ -183,6 +183,8 @@ class MemoryTier {
   [[nodiscard]] Pin pin(NodeId node) { return tree_.pin(node); }
   void forget_beyond_limits() { holdfast::forget_beyond_limits(tree_, options_); }
 
+  // Whether bytes that were kept here are what they were.
+  [[nodiscard]] bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) const;
   // Drops all bytes; tokens stay remembered. Returns the bytes freed.
   ByteCount clear(Tick now);
 
@@ -216,7 +218,6 @@ class MemoryTier {
                                               bool snapshot) const;
   [[nodiscard]] ByteCount companion_row_bytes() const;
   [[nodiscard]] HeldParts shared_with(const Match& match, bool slot_stands_here) const;
-  [[nodiscard]] bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) const;
   bool evict_damaged_rows(NodeId node, Tick now);
   void evict_snapshot(NodeId node, EvictionNote note);
   void count(const Victim& victim);

@@ -26,7 +26,7 @@ LogitsPtr PromptEnds::find(const EndKey& key) {
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return nullptr;
   const auto entry = found->second;
-  if (!CheckedView(*entry->logits).intact()) {
+  if (!memory_.intact(entry->logits->bytes, entry->logits->checksum)) {
     drop(entry);
     return nullptr;
   }

@@ -31,9 +31,9 @@ std::vector<PathName> StateCache::names_for(SpaceKey space, TokenSpan keys) cons
 }
 
 LowerFetch StateCache::ask_below(const Prompt& prompt, const Outlook& outlook) {
-  const JournaledCall call(journal_, [&](CacheJournal& to) { to.ask_below(prompt); });
   LowerFetch fetch;
   if (lower_ == nullptr || !memory_.enabled() || !prompt.reuse) return fetch;
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.ask_below(prompt); });
   const TokenPos limit = length_of(prompt.tokens) - 1;
   const TokenPos known = std::min(lower_->deepest(prompt.names), limit);
   if (known < outlook.plan.keep + kWorthAsking) return fetch;

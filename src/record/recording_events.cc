@@ -1,0 +1,585 @@
+#include "record/recording_events.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "record/receipt_record.h"
+
+namespace holdfast {
+
+namespace {
+
+constexpr ByteCount kBytesMax = ByteCount{1} << 50U;  // of what is only counted
+constexpr unsigned kHintBits = 10;
+
+template <typename Enum>
+Enum get_enum(RecordReader& in, Enum last) {
+  const std::uint8_t value = in.byte();
+  if (value > static_cast<std::uint8_t>(last)) in.fail();
+  return in.failed() ? Enum{} : static_cast<Enum>(value);
+}
+
+void put_range(RecordWriter& out, TokenRange range) {
+  out.position(range.begin);
+  out.position(range.length());
+}
+
+// Never empty.
+TokenRange get_range(RecordReader& in) {
+  const TokenPos begin = in.position(kRecordedContextMax);
+  const TokenPos length = in.position(kRecordedContextMax);
+  if (length == 0) in.fail();
+  return {begin, begin + length};
+}
+
+// --- what the world said ---------------------------------------------------------------
+
+void put_answer(RecordWriter& out, const Answer& answer) {
+  out.byte(static_cast<std::uint8_t>(static_cast<unsigned>(answer.kind) << 1U) |
+           static_cast<std::uint8_t>(answer.yes ? 1 : 0));
+  switch (answer.kind) {
+    case AnswerKind::kSave:
+    case AnswerKind::kSaveRows:
+    case AnswerKind::kCompanionSave:
+    case AnswerKind::kDeepest:
+    case AnswerKind::kLogits:
+      out.number(answer.numbers.size());
+      for (const std::uint64_t number : answer.numbers) out.number(number);
+      break;
+    case AnswerKind::kFollow:
+      out.number(answer.numbers[0]);
+      out.number(answer.numbers[1]);
+      out.text(answer.text);
+      break;
+    case AnswerKind::kBytesPerMs: out.real(answer.real); break;
+    default: break;
+  }
+}
+
+Answer get_answer(RecordReader& in) {
+  Answer answer;
+  const std::uint8_t tag = in.byte();
+  if ((tag >> 1U) > static_cast<std::uint8_t>(kAnswerKindLast)) in.fail();
+  if (in.failed()) return answer;
+  answer.kind = static_cast<AnswerKind>(tag >> 1U);
+  answer.yes = (tag & 1U) != 0;
+  switch (answer.kind) {
+    case AnswerKind::kSave:
+    case AnswerKind::kSaveRows:
+    case AnswerKind::kCompanionSave:
+    case AnswerKind::kDeepest:
+    case AnswerKind::kLogits:
+      answer.numbers.resize(in.count());
+      for (std::uint64_t& number : answer.numbers) number = in.number(kRecordedStateMax);
+      break;
+    case AnswerKind::kFollow:
+      answer.numbers = {in.number(kRecordedContextMax), in.number(kRecordedContextMax)};
+      answer.text = in.text();
+      break;
+    case AnswerKind::kBytesPerMs:
+      answer.real = in.real();
+      if (!std::isfinite(answer.real) || answer.real <= 0) in.fail();
+      break;
+    default: break;
+  }
+  return answer;
+}
+
+void put_world(RecordWriter& out, const CacheEvent& event) {
+  out.number(event.clock_ns.size());
+  for (const std::int64_t ns : event.clock_ns) out.signed_number(ns);
+  out.number(event.answers.size());
+  for (const Answer& answer : event.answers) put_answer(out, answer);
+}
+
+void get_world(RecordReader& in, CacheEvent& event, std::int64_t& total_ns) {
+  event.clock_ns.resize(in.count());
+  // A century in all, so that times can be added without care.
+  constexpr std::int64_t kMost = std::int64_t{100} * 366 * 86400 * 1000000000;
+  for (std::int64_t& ns : event.clock_ns) {
+    ns = in.signed_number();
+    if (ns < 0 || ns > kMost - total_ns) in.fail();
+    if (in.failed()) return;
+    total_ns += ns;
+  }
+  event.answers.resize(in.count());
+  for (Answer& answer : event.answers) answer = get_answer(in);
+}
+
+bool has_world(EventKind kind) {
+  switch (kind) {
+    case EventKind::kPrompt:
+    case EventKind::kReceipt:
+    case EventKind::kDropped:
+    case EventKind::kForget:
+    case EventKind::kDone:
+    case EventKind::kDecoded: return false;
+    default: return true;
+  }
+}
+
+// --- what came from below ----------------------------------------------------------------
+
+void put_found(RecordWriter& out, const StoreMatch& found) {
+  out.number(found.places.size());
+  for (const PlaceHit& place : found.places) {
+    out.position(place.position);
+    out.number(place.bytes);
+    out.number(place.saves);
+    out.number(bits_of(place.marks));
+    out.truth(place.logits);
+  }
+  out.number(found.rows.size());
+  for (const RowsHit& rows : found.rows) {
+    put_range(out, rows.range);
+    out.number(rows.bytes);
+  }
+  out.position(found.covered);
+}
+
+StoreMatch get_found(RecordReader& in) {
+  StoreMatch found;
+  found.places.resize(in.count());
+  for (PlaceHit& place : found.places) {
+    place.position = in.position(kRecordedContextMax);
+    place.bytes = in.number(kBytesMax);
+    place.saves = in.number();
+    place.marks = hints_of(static_cast<std::uint16_t>(in.number(0xFFFF)));
+    place.logits = in.truth();
+    if (place.position == 0) in.fail();
+  }
+  found.rows.resize(in.count());
+  for (RowsHit& rows : found.rows) {
+    rows.range = get_range(in);
+    rows.bytes = in.number(kBytesMax);
+  }
+  found.covered = in.position(kRecordedContextMax);
+  return found;
+}
+
+void put_came(RecordWriter& out, const BroughtOutline& came) {
+  out.number(came.blocks.size());
+  for (const BroughtOutline::Block& block : came.blocks) {
+    put_range(out, block.range);
+    out.number(block.bytes);
+    out.number(block.companion);
+  }
+  out.number(came.uses.size());
+  for (const BroughtOutline::Use& use : came.uses) {
+    out.number(use.block);
+    put_range(out, use.range);
+  }
+  out.position(came.place);
+  out.number(came.place_bytes);
+  out.number(came.place_companion);
+  out.number(came.logits);
+  out.number(came.marks);
+  out.number(came.bytes);
+  out.truth(came.all);
+}
+
+// Rows ascend and lie within their blocks, as ExtentBlock and TokenTree ask for.
+BroughtOutline get_came(RecordReader& in) {
+  BroughtOutline came;
+  came.blocks.resize(in.count());
+  for (BroughtOutline::Block& block : came.blocks) {
+    block.range = get_range(in);
+    block.bytes = in.number(kRecordedStateMax);
+    block.companion = in.number(kRecordedStateMax);
+    const bool one_tile = block.range.begin / kBlockTokens == (block.range.end - 1) / kBlockTokens;
+    if (!one_tile || block.bytes == 0) in.fail();
+  }
+  came.uses.resize(in.count());
+  TokenPos reached = 0;
+  for (BroughtOutline::Use& use : came.uses) {
+    use.block = in.number();
+    use.range = get_range(in);
+    const bool known = use.block < came.blocks.size();
+    if (!known || use.range.begin < reached ||
+        intersection(use.range, came.blocks[use.block].range) != use.range) {
+      in.fail();
+      return came;
+    }
+    reached = use.range.end;
+  }
+  came.place = in.position(kRecordedContextMax);
+  came.place_bytes = in.number(kRecordedStateMax);
+  came.place_companion = in.number(kRecordedStateMax);
+  came.logits = in.number(kRecordedStateMax);
+  if (came.logits % sizeof(float) != 0) in.fail();
+  came.marks = static_cast<std::uint16_t>(in.number(0xFFFF));
+  came.bytes = in.number(kBytesMax);
+  came.all = in.truth();
+  if (came.place > 0 && came.place_bytes == 0) in.fail();
+  return came;
+}
+
+// --- receipts ------------------------------------------------------------------------------
+
+void put_digest(RecordWriter& out, const MemoryDigest& digest) {
+  for (const std::uint64_t value :
+       {digest.resident, digest.snapshots, digest.nodes, digest.tokens, digest.declined,
+        digest.evicted_snapshots, digest.evicted_rows, digest.evicted_bytes, digest.quarantined}) {
+    out.number(value);
+  }
+}
+
+MemoryDigest get_digest(RecordReader& in) {
+  MemoryDigest digest;
+  for (std::uint64_t* value : {&digest.resident, &digest.snapshots, &digest.nodes, &digest.tokens,
+                               &digest.declined, &digest.evicted_snapshots, &digest.evicted_rows,
+                               &digest.evicted_bytes, &digest.quarantined}) {
+    *value = in.number();
+  }
+  return digest;
+}
+
+void put_cuts(RecordWriter& out, const std::vector<TokenPos>& cuts) {
+  out.number(cuts.size());
+  TokenPos last = 0;
+  for (const TokenPos cut : cuts) out.position(cut - std::exchange(last, cut));
+}
+
+// Ascending, no further apart than a chunk, and within the tokens.
+std::vector<TokenPos> get_cuts(RecordReader& in, TokenPos chunk_max, TokenPos length) {
+  std::vector<TokenPos> cuts(in.count());
+  TokenPos last = 0;
+  for (TokenPos& cut : cuts) {
+    const TokenPos distance = in.position(chunk_max);
+    if (distance == 0 || distance > length - last) in.fail();
+    if (in.failed()) return {};
+    cut = last += distance;
+  }
+  return cuts;
+}
+
+}  // namespace
+
+const char* event_kind_name(EventKind kind) {
+  constexpr std::array<const char*, 23> kNames = {
+      "opened",      "prompt",       "plan",      "wait",     "ask below", "go on",
+      "begin",       "before chunk", "prefilled", "decoded",  "emptied",   "end",
+      "called tool", "speed",        "copy out",  "bring in", "erase",     "keep idle",
+      "clear",       "receipt",      "dropped",   "forget",   "done"};
+  const auto index = static_cast<std::size_t>(kind) - 1;
+  return index < kNames.size() ? kNames[index] : "?";
+}
+
+const char* answer_kind_name(AnswerKind kind) {
+  constexpr std::array<const char*, 14> kNames = {
+      "can cut",          "cut",     "save",         "load",
+      "save rows",        "restore", "normalize",    "follow",
+      "companion's save", "deepest", "bytes per ms", "intact",
+      "can sample kept",  "logits"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "?";
+}
+
+MemoryDigest MemoryDigest::of(const CacheStatus& status) {
+  return {status.resident,     status.snapshot_count, status.nodes,
+          status.tokens,       status.declined,       status.evicted_snapshots,
+          status.evicted_rows, status.evicted_bytes,  status.quarantined};
+}
+
+std::uint16_t bits_of(Hints hints) {
+  unsigned bits = 0;
+  for (unsigned i = 0; i < kHintBits; ++i) {
+    if (hints.has(static_cast<Hint>(1U << i))) bits |= 1U << i;
+  }
+  return static_cast<std::uint16_t>(bits);
+}
+
+Hints hints_of(std::uint16_t bits) {
+  Hints hints;
+  for (unsigned i = 0; i < kHintBits; ++i) {
+    if ((bits & (1U << i)) != 0) hints = hints | static_cast<Hint>(1U << i);
+  }
+  return hints;
+}
+
+// --- encoding ------------------------------------------------------------------------------
+
+void EventEncoder::put_tokens(RecordWriter& out, SequenceWriter::Place& place, TokenSpan tokens) {
+  const Stretch stretch = book_.add(place, tokens);
+  out.position(stretch.shared);
+  if (stretch.shared > 0) out.number(stretch.from);
+  out.number(stretch.fresh);
+  if (private_) return;
+  for (const Token token : tokens.last(stretch.fresh)) out.signed_number(token);
+}
+
+void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
+  out.byte(static_cast<std::uint8_t>(event.kind));
+  switch (event.kind) {
+    case EventKind::kPrompt: {
+      out.number(event.request);
+      out.number(event.space.high);
+      out.number(event.space.low);
+      auto& place = prompts_[event.request];
+      place = {};
+      put_tokens(out, place, event.tokens);
+      put_cuts(out, event.cuts);
+      out.number(event.spans.size());
+      for (const MessageSpan& span : event.spans) {
+        out.byte(static_cast<std::uint8_t>(span.role));
+        out.position(span.begin);
+        out.position(span.end);
+      }
+      out.truth(event.yes);
+      out.number(event.header_end ? static_cast<std::uint64_t>(*event.header_end) + 1 : 0);
+      break;
+    }
+    case EventKind::kPlan:
+      out.number(event.request);
+      out.number(event.slots.size());
+      for (const int slot : event.slots) out.number(static_cast<std::uint64_t>(slot));
+      out.number(static_cast<std::uint64_t>(event.slot));
+      out.byte(static_cast<std::uint8_t>(event.source));
+      out.position(event.position);
+      break;
+    case EventKind::kWait:
+      out.truth(event.yes);
+      if (!event.yes) break;
+      out.number(static_cast<std::uint64_t>(event.slot));
+      out.number(event.run);
+      out.position(event.position);
+      break;
+    case EventKind::kGoOn:
+      out.byte(static_cast<std::uint8_t>(event.found ? 1 : event.came ? 2 : 0));
+      if (event.found) {
+        put_found(out, *event.found);
+      } else if (event.came) {
+        put_came(out, *event.came);
+      }
+      break;
+    case EventKind::kBegin:
+      out.number(event.request);
+      out.number(static_cast<std::uint64_t>(event.slot));
+      slots_[event.slot] = prompts_[event.request];
+      break;
+    case EventKind::kPrefilled:
+    case EventKind::kEnd:
+      out.number(static_cast<std::uint64_t>(event.slot));
+      out.position(event.position);
+      if (event.kind == EventKind::kPrefilled) out.truth(event.yes);
+      break;
+    case EventKind::kDecoded:
+      out.number(static_cast<std::uint64_t>(event.slot));
+      put_tokens(out, slots_[event.slot], event.tokens);
+      break;
+    case EventKind::kBringIn:
+      out.number(static_cast<std::uint64_t>(event.slot));
+      out.number(event.space.high);
+      out.number(event.space.low);
+      slots_[event.slot] = {};
+      put_tokens(out, slots_[event.slot], event.tokens);
+      put_cuts(out, event.cuts);
+      out.position(event.position);
+      break;
+    case EventKind::kCalledTool:
+      out.number(static_cast<std::uint64_t>(event.slot));
+      out.number(event.run);
+      break;
+    case EventKind::kEmptied: slots_[event.slot] = {}; [[fallthrough]];
+    case EventKind::kBeforeChunk:
+    case EventKind::kCopyOut:
+    case EventKind::kErase: out.number(static_cast<std::uint64_t>(event.slot)); break;
+    case EventKind::kSpeed:
+      out.position(event.position);
+      out.real(event.ms);
+      break;
+    case EventKind::kReceipt:
+      out.number(event.request);
+      prompts_.erase(event.request);
+      out.byte(static_cast<std::uint8_t>(event.end));
+      encode_receipt(out, event.receipt);
+      out.position(event.position);
+      out.real(event.ms);
+      out.text(event.known_text);
+      out.text(event.sent_text);
+      put_digest(out, event.digest);
+      break;
+    case EventKind::kDropped:
+      out.number(event.request);
+      prompts_.erase(event.request);
+      out.byte(static_cast<std::uint8_t>(event.end));
+      break;
+    case EventKind::kForget:
+      book_.clear();
+      prompts_.clear();
+      slots_.clear();
+      break;
+    case EventKind::kDone: out.byte(static_cast<std::uint8_t>(event.done)); break;
+    case EventKind::kOpened:
+    case EventKind::kAskBelow:
+    case EventKind::kKeepIdle:
+    case EventKind::kClear: break;
+  }
+  if (has_world(event.kind)) put_world(out, event);
+}
+
+// --- decoding ------------------------------------------------------------------------------
+
+int EventDecoder::read_slot(RecordReader& in) const {
+  return static_cast<int>(in.number(static_cast<std::uint64_t>(header_.slots) - 1));
+}
+
+// An event's tokens are never none, and fit the context.
+bool EventDecoder::read_tokens(RecordReader& in, SequenceReader::Place& place, CacheEvent& event) {
+  Stretch stretch;
+  stretch.shared = in.position(header_.context_tokens);
+  if (stretch.shared > 0) stretch.from = in.number();
+  const auto left = static_cast<std::uint64_t>(header_.context_tokens - stretch.shared);
+  stretch.fresh = static_cast<std::size_t>(in.number(left));
+  Tokens ids;
+  const bool named = !header_.private_form;
+  if (named && stretch.fresh > in.left()) in.fail();
+  if (in.failed() || stretch.fresh + static_cast<std::size_t>(stretch.shared) == 0 ||
+      place.length > header_.context_tokens ||
+      book_.tokens() + stretch.fresh > 2 * kRecordedTokensMax) {
+    in.fail();
+    return false;
+  }
+  if (named) ids.resize(stretch.fresh);
+  for (Token& id : ids) id = static_cast<Token>(in.signed_number());
+  auto tokens = book_.read(place, stretch, ids);
+  if (!tokens) in.fail();
+  if (tokens) event.tokens = std::move(*tokens);
+  return !in.failed();
+}
+
+void EventDecoder::read_prompt(RecordReader& in, CacheEvent& event) {
+  event.request = in.number();
+  event.space.high = in.number();
+  event.space.low = in.number();
+  SequenceReader::Place place;
+  if (!read_tokens(in, place, event)) return;
+  prompts_[event.request] = place;
+  const TokenPos length = length_of(event.tokens);
+  if (length >= header_.context_tokens) in.fail();  // one is left for an answer
+  event.cuts = get_cuts(in, header_.chunk_tokens_max, length);
+  event.spans.resize(in.count());
+  TokenPos last = 0;
+  for (MessageSpan& span : event.spans) {
+    span.role = get_enum(in, Role::kTool);
+    span.begin = in.position(length);
+    span.end = in.position(length);
+    if (span.begin < last || span.end < span.begin) in.fail();
+    last = span.end;
+  }
+  event.yes = in.truth();
+  const std::uint64_t header_end = in.number(static_cast<std::uint64_t>(length));
+  if (header_end > 0) event.header_end = static_cast<TokenPos>(header_end - 1);
+}
+
+void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
+  switch (event.kind) {
+    case EventKind::kPrompt: read_prompt(in, event); break;
+    case EventKind::kPlan:
+      event.request = in.number();
+      event.slots.resize(in.number(static_cast<std::uint64_t>(header_.slots)));
+      for (int& slot : event.slots) slot = read_slot(in);
+      event.slot = read_slot(in);
+      event.source = get_enum(in, StartSource::kMemory);
+      event.position = in.position(header_.context_tokens);
+      break;
+    case EventKind::kWait:
+      event.yes = in.truth();
+      if (!event.yes) break;
+      event.slot = read_slot(in);
+      event.run = in.number();
+      event.position = in.position(header_.context_tokens);
+      break;
+    case EventKind::kGoOn: {
+      const std::uint8_t what = in.byte();
+      if (what > 2) in.fail();
+      if (what == 1) event.found = get_found(in);
+      if (what == 2) event.came = get_came(in);
+      break;
+    }
+    case EventKind::kBegin: {
+      event.request = in.number();
+      event.slot = read_slot(in);
+      const auto prompt = prompts_.find(event.request);
+      slots_[event.slot] = prompt == prompts_.end() ? SequenceReader::Place{} : prompt->second;
+      break;
+    }
+    case EventKind::kPrefilled:
+    case EventKind::kEnd:
+      event.slot = read_slot(in);
+      event.position = in.position(header_.context_tokens);
+      if (event.kind == EventKind::kPrefilled) event.yes = in.truth();
+      break;
+    case EventKind::kDecoded:
+      event.slot = read_slot(in);
+      read_tokens(in, slots_[event.slot], event);
+      break;
+    case EventKind::kBringIn:
+      event.slot = read_slot(in);
+      event.space.high = in.number();
+      event.space.low = in.number();
+      slots_[event.slot] = {};
+      if (!read_tokens(in, slots_[event.slot], event)) break;
+      event.cuts = get_cuts(in, header_.chunk_tokens_max, length_of(event.tokens));
+      event.position = in.position(length_of(event.tokens));
+      break;
+    case EventKind::kCalledTool:
+      event.slot = read_slot(in);
+      event.run = in.number();
+      break;
+    case EventKind::kBeforeChunk:
+    case EventKind::kCopyOut:
+    case EventKind::kErase:
+    case EventKind::kEmptied:
+      event.slot = read_slot(in);
+      if (event.kind == EventKind::kEmptied) slots_[event.slot] = {};
+      break;
+    case EventKind::kSpeed:
+      event.position = in.position(header_.context_tokens);
+      event.ms = in.real();
+      if (!std::isfinite(event.ms) || std::abs(event.ms) > 1e12) in.fail();
+      break;
+    case EventKind::kReceipt:
+      event.request = in.number();
+      prompts_.erase(event.request);
+      event.end = get_enum(in, RequestEnd::kFailed);
+      decode_receipt(in, event.receipt);
+      event.position = in.position(header_.context_tokens);
+      event.ms = in.real();
+      event.known_text = in.text();
+      event.sent_text = in.text();
+      event.digest = get_digest(in);
+      break;
+    case EventKind::kDropped:
+      event.request = in.number();
+      prompts_.erase(event.request);
+      event.end = get_enum(in, RequestEnd::kFailed);
+      break;
+    case EventKind::kForget:
+      book_.clear();
+      prompts_.clear();
+      slots_.clear();
+      break;
+    case EventKind::kDone: event.done = get_enum(in, DoneReason::kTooManyTokens); break;
+    case EventKind::kOpened:
+    case EventKind::kAskBelow:
+    case EventKind::kKeepIdle:
+    case EventKind::kClear: break;
+  }
+}
+
+std::optional<CacheEvent> EventDecoder::decode(RecordReader& in) {
+  CacheEvent event;
+  const std::uint8_t kind = in.byte();
+  if (in.failed() || kind == 0 || kind > static_cast<std::uint8_t>(kEventKindLast)) {
+    return std::nullopt;
+  }
+  event.kind = static_cast<EventKind>(kind);
+  read_fields(in, event);
+  if (!in.failed() && has_world(event.kind)) get_world(in, event, total_ns_);
+  if (in.failed()) return std::nullopt;
+  return event;
+}
+
+}  // namespace holdfast

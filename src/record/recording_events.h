@@ -1,0 +1,225 @@
+// What a recording says: a header, then events in the order in which they happened.
+//
+//   header   the cache's options, the engine's shape: what a replay builds the cache from
+//   calls    of StateCache, with their arguments, and in each what the clock said and what
+//            engine, companion and tier below answered
+//   receipts what a replay has to reproduce
+//
+// EventEncoder and EventDecoder are each other's inverse, but for token ids where the recording
+// is private (sequence_book.h). Any bytes may be given to the decoder; what it accepts is within
+// the limits below and refers only to what there is.
+//
+// docs/formats/recording.md is the contract.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cache/state_cache.h"
+#include "record/sequence_book.h"
+
+namespace holdfast {
+
+// More than any server has, so that a hostile file cannot ask for more than a machine can give.
+inline constexpr int kRecordedSlotsMax = 1024;
+inline constexpr TokenPos kRecordedContextMax = TokenPos{1} << 26U;
+inline constexpr ByteCount kRecordedStateMax = ByteCount{1}
+                                               << 32U;           // bytes of one block or snapshot
+inline constexpr std::uint64_t kRecordedTokensMax = 16U << 20U;  // that a writer remembers
+
+struct RecordingHeader {
+  bool private_form = false;
+  std::string build;  // of the program
+  std::int64_t unix_ms = 0;
+  CacheOptions options;
+  StateShape shape;
+  int slots = 1;
+  TokenPos context_tokens = 0;
+  TokenPos chunk_tokens_max = 0;
+  std::string companion;  // its name; empty: there is none
+  CompanionShape companion_shape;
+  bool lower = false;  // there is a tier below memory
+};
+
+enum class EventKind : std::uint8_t {
+  kOpened = 1,
+  kPrompt,
+  kPlan,
+  kWait,
+  kAskBelow,
+  kGoOn,
+  kBegin,
+  kBeforeChunk,
+  kPrefilled,
+  kDecoded,
+  kEmptied,
+  kEnd,
+  kCalledTool,
+  kSpeed,
+  kCopyOut,
+  kBringIn,
+  kErase,
+  kKeepIdle,
+  kClear,
+  kReceipt,
+  kDropped,
+  kForget,
+  kDone,
+};
+inline constexpr auto kEventKindLast = EventKind::kDone;
+[[nodiscard]] const char* event_kind_name(EventKind kind);
+
+enum class AnswerKind : std::uint8_t {
+  kCanCut,
+  kCut,
+  kSave,  // size
+  kLoad,
+  kSaveRows,  // sizes
+  kRestore,
+  kNormalize,
+  kFollow,         // held, from memory, why not more
+  kCompanionSave,  // sizes of the rows, then of the place
+  kDeepest,        // position
+  kBytesPerMs,     // real
+  kIntact,
+  kCanSampleKept,
+  kLogits,  // how many
+};
+inline constexpr auto kAnswerKindLast = AnswerKind::kLogits;
+[[nodiscard]] const char* answer_kind_name(AnswerKind kind);
+
+struct Answer {
+  AnswerKind kind = AnswerKind::kCanCut;
+  bool yes = false;  // it was done; it is so
+  std::vector<std::uint64_t> numbers = {};
+  double real = 0.0;
+  std::string text = {};
+};
+
+// States that came up from below, without their bytes.
+struct BroughtOutline {
+  struct Block {
+    TokenRange range;
+    ByteCount bytes = 0;
+    ByteCount companion = 0;
+  };
+  struct Use {
+    std::size_t block = 0;
+    TokenRange range;
+  };
+  std::vector<Block> blocks;
+  std::vector<Use> uses;
+  TokenPos place = 0;  // 0: no snapshot
+  ByteCount place_bytes = 0;
+  ByteCount place_companion = 0;
+  ByteCount logits = 0;  // bytes
+  std::uint16_t marks = 0;
+  ByteCount bytes = 0;
+  bool all = false;
+};
+
+// What memory holds, for comparison.
+struct MemoryDigest {
+  ByteCount resident = 0;
+  std::uint64_t snapshots = 0;
+  std::uint64_t nodes = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t declined = 0;
+  std::uint64_t evicted_snapshots = 0;
+  std::uint64_t evicted_rows = 0;
+  ByteCount evicted_bytes = 0;
+  std::uint64_t quarantined = 0;
+
+  [[nodiscard]] static MemoryDigest of(const CacheStatus& status);
+  bool operator==(const MemoryDigest&) const = default;
+};
+
+enum class DoneReason : std::uint8_t {
+  kServerStopped,
+  kTooManyTokens,  // private: more than are remembered
+};
+
+// One event. Which fields it has follows from its kind: the comment says so.
+struct CacheEvent {
+  EventKind kind = EventKind::kOpened;
+  std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped
+  int slot = 0;               // all that name one
+  // Plan: tokens kept. Wait: where. Prefilled: the slot's new length. End: the engine's length of
+  // the slot. Speed: tokens. BringIn: exact. Receipt: tokens of the answer.
+  TokenPos position = 0;
+  bool yes = false;       // Wait: for something. Prompt: reuse. Prefilled: with logits
+  std::uint64_t run = 0;  // Wait, CalledTool
+  StartSource source = StartSource::kNothing;  // Plan
+  double ms = 0.0;                             // Speed; Receipt: of the answer
+  std::vector<int> slots;                      // Plan: idle ones
+  // Prompt, Decoded, BringIn
+  Tokens tokens;
+  SpaceKey space;
+  std::vector<TokenPos> cuts;
+  std::vector<MessageSpan> spans;      // Prompt
+  std::optional<TokenPos> header_end;  // Prompt
+  std::optional<StoreMatch> found;     // GoOn: what lies below
+  std::optional<BroughtOutline> came;  // GoOn
+  // Receipt
+  Receipt receipt;
+  RequestEnd end = RequestEnd::kStopToken;  // Receipt, Dropped
+  MemoryDigest digest;                      // Receipt
+  std::string known_text;                   // Receipt; private: empty
+  std::string sent_text;
+  DoneReason done = DoneReason::kServerStopped;
+
+  // What the world said inside the call.
+  std::vector<std::int64_t> clock_ns;  // each since the reading before, of whatever call
+  std::vector<Answer> answers;
+};
+
+[[nodiscard]] std::string encode_header(const RecordingHeader& header);
+[[nodiscard]] Result<RecordingHeader> decode_header(std::string_view payload);
+
+// Marks as bits, and back.
+[[nodiscard]] std::uint16_t bits_of(Hints hints);
+[[nodiscard]] Hints hints_of(std::uint16_t bits);
+
+class EventEncoder {
+ public:
+  explicit EventEncoder(bool private_form) : private_(private_form) {}
+
+  void encode(RecordWriter& out, const CacheEvent& event);
+  // New tokens that it remembers.
+  [[nodiscard]] std::uint64_t tokens() const { return book_.tokens(); }
+
+ private:
+  void put_tokens(RecordWriter& out, SequenceWriter::Place& place, TokenSpan tokens);
+
+  const bool private_;
+  SequenceWriter book_;
+  std::map<std::uint64_t, SequenceWriter::Place> prompts_;  // their ends
+  std::map<int, SequenceWriter::Place> slots_;
+};
+
+class EventDecoder {
+ public:
+  explicit EventDecoder(const RecordingHeader& header) : header_(header) {}
+
+  // The next event of a frame. Nothing: it is none, or not one of this recording.
+  [[nodiscard]] std::optional<CacheEvent> decode(RecordReader& in);
+
+ private:
+  bool read_tokens(RecordReader& in, SequenceReader::Place& place, CacheEvent& event);
+  [[nodiscard]] int read_slot(RecordReader& in) const;
+  void read_prompt(RecordReader& in, CacheEvent& event);
+  void read_fields(RecordReader& in, CacheEvent& event);
+
+  const RecordingHeader header_;
+  SequenceReader book_;
+  std::map<std::uint64_t, SequenceReader::Place> prompts_;
+  std::map<int, SequenceReader::Place> slots_;
+  std::int64_t total_ns_ = 0;  // of the clock
+};
+
+}  // namespace holdfast

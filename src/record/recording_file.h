@@ -1,0 +1,73 @@
+// RecordingFile: where a recording goes, on a thread of its own.
+//
+//   engine's thread --write(frame)--> queue, at most kQueueBytes --> file
+//
+// Whoever writes is never held up. When the disk is full, fails, or is so slow that the queue is
+// full, nothing more is written: what lies in the file by then is whole frames, and can be
+// replayed up to there.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/result.h"
+#include "base/thread_annotations.h"
+
+namespace holdfast {
+
+// Takes the bytes of a recording in order.
+class RecordingSink {
+ public:
+  virtual ~RecordingSink() = default;
+  // An Error: they were not taken, nor will any later ones.
+  [[nodiscard]] virtual Result<void> write(std::string bytes) = 0;
+};
+
+// The file itself, so that tests can let it fail.
+class RecordingTarget {
+ public:
+  virtual ~RecordingTarget() = default;
+  [[nodiscard]] virtual Result<void> append(std::string_view bytes) = 0;
+  // Removes what of the latest append was written before it failed.
+  virtual void take_back() = 0;
+};
+
+// Makes the file, which must not be there yet; only its owner may read it.
+[[nodiscard]] Result<std::unique_ptr<RecordingTarget>> make_recording_file(const std::string& path);
+
+class RecordingFile final : public RecordingSink {
+ public:
+  static constexpr std::size_t kQueueBytes = std::size_t{32} << 20U;
+
+  explicit RecordingFile(std::unique_ptr<RecordingTarget> target);
+  ~RecordingFile() override;  // finishes
+  RecordingFile(const RecordingFile&) = delete;
+  RecordingFile& operator=(const RecordingFile&) = delete;
+
+  [[nodiscard]] Result<void> write(std::string bytes) override;
+  // Returns when all that was taken has been written, or has failed.
+  void finish();
+  [[nodiscard]] std::uint64_t written() const;
+
+ private:
+  void run();
+
+  const std::unique_ptr<RecordingTarget> target_;
+  mutable std::mutex mutex_;
+  std::condition_variable news_;
+  std::deque<std::string> queue_ GUARDED_BY(mutex_);
+  std::size_t queued_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t written_ GUARDED_BY(mutex_) = 0;
+  bool finish_ GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,57 @@
+// The outside of a recording: what it begins with, and frames that are verified one by one.
+//
+//   "HFREC" version CR LF | length checksum payload | length checksum payload | ...
+//
+// The first payload is the header, each later one holds whole events. A checksum also stands for
+// the frames before it: a frame that is missing, doubled or from elsewhere is noticed.
+//
+// docs/formats/recording.md is the contract.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace holdfast {
+
+inline constexpr std::uint8_t kRecordingVersion = 1;
+inline constexpr std::size_t kFrameBytesMax = std::size_t{64} << 20U;
+
+// What a file begins with.
+[[nodiscard]] std::string recording_magic();
+
+class FrameWriter {
+ public:
+  // The payload with what stands before it. REQUIRES: 1 .. kFrameBytesMax bytes.
+  [[nodiscard]] std::string frame(std::string_view payload);
+
+ private:
+  std::uint64_t checksum_ = 0;  // of the frame before
+};
+
+class FrameReader {
+ public:
+  // REQUIRES: the bytes outlive it.
+  explicit FrameReader(std::string_view file) : file_(file) {}
+
+  // Reads the beginning. An Error says that this is no recording, or none that we can read.
+  [[nodiscard]] Result<void> open();
+  // The next payload; nothing at the end, whole or not.
+  [[nodiscard]] std::optional<std::string_view> next();
+  // Why there is no next one, for people; empty: the file ends after a whole frame.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Where the next frame begins.
+  [[nodiscard]] std::size_t offset() const { return at_; }
+
+ private:
+  std::string_view file_;
+  std::size_t at_ = 0;
+  std::uint64_t checksum_ = 0;
+  std::string trouble_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,209 @@
+#include "record/recording_world.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "record/recorder.h"
+
+namespace holdfast {
+
+namespace {
+
+class RecordedClock final : public Clock {
+ public:
+  RecordedClock(const Clock& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+  [[nodiscard]] TimePoint now() const override {
+    const TimePoint now = inner_.now();
+    recorder_.note_time(now);
+    return now;
+  }
+  [[nodiscard]] std::int64_t unix_ms() const override { return inner_.unix_ms(); }
+
+ private:
+  const Clock& inner_;
+  CacheRecorder& recorder_;
+};
+
+// The cache takes both alike: there is no copy. So a replay needs to know one of them only.
+template <typename Copy>
+auto no_room_is_an_error(Copy copy) -> decltype(copy()) {
+  try {
+    return copy();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kEngine, "There is not enough memory.", ""};
+  }
+}
+
+class RecordedEngine final : public Engine {
+ public:
+  RecordedEngine(Engine& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+
+  [[nodiscard]] const StateShape& shape() const override { return inner_.shape(); }
+  [[nodiscard]] int slot_count() const override { return inner_.slot_count(); }
+  [[nodiscard]] TokenPos context_tokens() const override { return inner_.context_tokens(); }
+  [[nodiscard]] TokenPos chunk_tokens_max() const override { return inner_.chunk_tokens_max(); }
+  [[nodiscard]] TokenPos length(SlotId slot) const override { return inner_.length(slot); }
+  [[nodiscard]] TokenPos decode_tokens_max() const override { return inner_.decode_tokens_max(); }
+  [[nodiscard]] bool can_take_back(TokenPos count) const override {
+    return inner_.can_take_back(count);
+  }
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override {
+    return inner_.prefill(slot, chunk, logits);
+  }
+  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override {
+    return inner_.decode(steps);
+  }
+  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override {
+    return inner_.sample(slot, sampler, row);
+  }
+  [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override {
+    const auto values = inner_.logits(slot, row);
+    recorder_.note({AnswerKind::kLogits, true, {values.size()}});
+    return values;
+  }
+  [[nodiscard]] bool can_sample_kept() const override {
+    const bool can = inner_.can_sample_kept();
+    recorder_.note({AnswerKind::kCanSampleKept, can});
+    return can;
+  }
+  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
+                                            Sampler& sampler) override {
+    return inner_.sample_kept(logits, sampler);
+  }
+  void clear(SlotId slot) override { inner_.clear(slot); }
+  void wait() const override { inner_.wait(); }
+  [[nodiscard]] std::vector<std::string> check() const override { return inner_.check(); }
+
+  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override {
+    const CutAnswer answer = inner_.cut(slot, position);
+    recorder_.note({AnswerKind::kCut, answer == CutAnswer::kDone});
+    return answer;
+  }
+  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
+    const bool can = inner_.can_cut(slot, position);
+    recorder_.note({AnswerKind::kCanCut, can});
+    return can;
+  }
+  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override {
+    auto saved = no_room_is_an_error([&] { return inner_.save(slot, scope); });
+    Answer answer{AnswerKind::kSave, saved.ok()};
+    if (saved) answer.numbers = {saved->bytes.size()};
+    recorder_.note(std::move(answer));
+    return saved;
+  }
+  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override {
+    return noted(AnswerKind::kLoad, inner_.load(slot, state));
+  }
+  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                             TokenPos end) const override {
+    return inner_.save_rows(slot, begin, end);  // the cache asks for blocks
+  }
+  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+      SlotId slot, std::span<const TokenRange> blocks) const override {
+    auto rows = no_room_is_an_error([&] { return inner_.save_rows(slot, blocks); });
+    Answer answer{AnswerKind::kSaveRows, rows.ok()};
+    if (rows) {
+      for (const ExtentRows& block : *rows) answer.numbers.push_back(block.bytes.size());
+    }
+    recorder_.note(std::move(answer));
+    return rows;
+  }
+  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override {
+    return noted(AnswerKind::kRestore, inner_.restore(slot, point));
+  }
+  [[nodiscard]] Result<void> normalize(SlotId slot) override {
+    return noted(AnswerKind::kNormalize, inner_.normalize(slot));
+  }
+
+ private:
+  [[nodiscard]] Result<void> noted(AnswerKind kind, Result<void> result) {
+    recorder_.note({kind, result.ok()});
+    return result;
+  }
+
+  Engine& inner_;
+  CacheRecorder& recorder_;
+};
+
+class RecordedCompanion final : public Companion {
+ public:
+  RecordedCompanion(Companion& inner, CacheRecorder& recorder)
+      : inner_(inner), recorder_(recorder) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return inner_.name(); }
+  [[nodiscard]] CompanionShape shape() const noexcept override { return inner_.shape(); }
+  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
+    const Followed followed = inner_.follow(slot, point);
+    Answer answer{AnswerKind::kFollow, followed.missing != nullptr};
+    answer.numbers = {static_cast<std::uint64_t>(std::max(followed.held, 0)),
+                      static_cast<std::uint64_t>(std::max(followed.from_memory, 0))};
+    if (followed.missing != nullptr) answer.text = followed.missing;
+    recorder_.note(std::move(answer));
+    return followed;
+  }
+  void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override {
+    inner_.advance(slot, kept, first_row);
+  }
+  void draft(std::span<DraftWish> wishes) noexcept override { inner_.draft(wishes); }
+  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                    TokenPos length) noexcept override {
+    CompanionSaved saved = inner_.save(slot, blocks, length);
+    Answer answer{AnswerKind::kCompanionSave, true};
+    for (const CheckedBytes& rows : saved.rows) answer.numbers.push_back(rows.bytes.size());
+    answer.numbers.push_back(saved.place.bytes.size());
+    recorder_.note(std::move(answer));
+    return saved;
+  }
+
+ private:
+  Companion& inner_;
+  CacheRecorder& recorder_;
+};
+
+// What it finds and brings, the cache tells the journal itself, when it takes it.
+class RecordedBelow final : public Below {
+ public:
+  RecordedBelow(Below& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+
+  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override {
+    const TokenPos position = inner_.deepest(names);
+    recorder_.note({AnswerKind::kDeepest, true, {static_cast<std::uint64_t>(position)}});
+    return position;
+  }
+  [[nodiscard]] double bytes_per_ms() const override {
+    const double rate = inner_.bytes_per_ms();
+    recorder_.note({AnswerKind::kBytesPerMs, true, {}, rate});
+    return rate;
+  }
+  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys) override {
+    return inner_.look(space, keys);
+  }
+  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
+                                                        LowerChoice choice) override {
+    return inner_.bring(std::move(match), std::move(choice));
+  }
+  void keep(KeptPath path) override { inner_.keep(std::move(path)); }
+  void clear() override { inner_.clear(); }
+
+ private:
+  Below& inner_;
+  CacheRecorder& recorder_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> recorded(Engine& engine, CacheRecorder& recorder) {
+  return std::make_unique<RecordedEngine>(engine, recorder);
+}
+std::unique_ptr<Clock> recorded(const Clock& clock, CacheRecorder& recorder) {
+  return std::make_unique<RecordedClock>(clock, recorder);
+}
+std::unique_ptr<Companion> recorded(Companion& companion, CacheRecorder& recorder) {
+  return std::make_unique<RecordedCompanion>(companion, recorder);
+}
+std::unique_ptr<Below> recorded(Below& below, CacheRecorder& recorder) {
+  return std::make_unique<RecordedBelow>(below, recorder);
+}
+
+}  // namespace holdfast

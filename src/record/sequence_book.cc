@@ -1,0 +1,160 @@
+#include "record/sequence_book.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace holdfast {
+
+// An edge of the tree of all sequences: positions [begin, end) of one of them. It lies within what
+// that sequence added itself.
+struct SequenceWriter::Node {
+  std::uint64_t sequence = 0;
+  TokenPos begin = 0;
+  TokenPos end = 0;
+  Node* parent = nullptr;
+  std::unordered_map<Token, Node*> children;
+};
+
+SequenceWriter::SequenceWriter() { clear(); }
+SequenceWriter::~SequenceWriter() = default;
+
+void SequenceWriter::clear() {
+  nodes_.clear();
+  nodes_.push_back(std::make_unique<Node>());
+  sequences_.clear();
+  tokens_ = 0;
+}
+
+// An edge may have been split above the place since it was noted.
+SequenceWriter::Node* SequenceWriter::node_at(const Place& place) const {
+  Node* node = place.node != nullptr ? place.node : nodes_.front().get();
+  while (node->parent != nullptr && place.length <= node->begin) node = node->parent;
+  return node;
+}
+
+Token SequenceWriter::token_at(const Node& node, TokenPos position) const {
+  const Sequence& sequence = sequences_[node.sequence];
+  return sequence.own[static_cast<std::size_t>(position - sequence.begin)];
+}
+
+// As far as something earlier goes the same way. Returns how far.
+TokenPos SequenceWriter::walk(Place& place, TokenSpan tokens) const {
+  Node* node = node_at(place);
+  TokenPos agreed = 0;
+  for (const Token token : tokens) {
+    const TokenPos at = place.length + agreed;
+    if (at == node->end) {
+      const auto child = node->children.find(token);
+      if (child == node->children.end()) break;
+      node = child->second;
+    } else if (token_at(*node, at) != token) {
+      break;
+    }
+    ++agreed;
+  }
+  place = {node, place.length + agreed};
+  return agreed;
+}
+
+Stretch SequenceWriter::add(Place& place, TokenSpan tokens) {
+  Stretch stretch;
+  stretch.shared = walk(place, tokens);
+  if (stretch.shared > 0) stretch.from = place.node->sequence;
+  const TokenSpan fresh = tokens.subspan(static_cast<std::size_t>(stretch.shared));
+  stretch.fresh = fresh.size();
+  if (!fresh.empty()) grow(place, fresh);
+  return stretch;
+}
+
+// REQUIRES: nothing goes on with the first of them there.
+void SequenceWriter::grow(Place& place, TokenSpan fresh) {
+  Node* node = place.node;
+  const bool at_end = node->parent != nullptr && place.length == node->end &&
+                      place.length == sequences_[node->sequence].end();
+  if (!at_end) {
+    if (node->parent != nullptr && place.length < node->end) node = split(node, place.length);
+    auto made = std::make_unique<Node>();
+    made->sequence = sequences_.size();
+    made->begin = made->end = place.length;
+    made->parent = node;
+    node->children.emplace(fresh.front(), made.get());
+    node = made.get();
+    nodes_.push_back(std::move(made));
+    sequences_.push_back({place.length, {}});
+  }
+  Tokens& own = sequences_[node->sequence].own;
+  own.insert(own.end(), fresh.begin(), fresh.end());
+  node->end += length_of(fresh);
+  tokens_ += fresh.size();
+  place = {node, node->end};
+}
+
+// The upper part is the new node: places in the lower part stay what they are.
+SequenceWriter::Node* SequenceWriter::split(Node* node, TokenPos at) {
+  CHECK(node->begin < at && at < node->end);
+  auto upper = std::make_unique<Node>();
+  upper->sequence = node->sequence;
+  upper->begin = node->begin;
+  upper->end = at;
+  upper->parent = node->parent;
+  upper->children.emplace(token_at(*node, at), node);
+  node->parent->children[token_at(*node, node->begin)] = upper.get();
+  node->begin = at;
+  node->parent = upper.get();
+  nodes_.push_back(std::move(upper));
+  return nodes_.back().get();
+}
+
+void SequenceReader::clear() {
+  sequences_.clear();
+  tokens_ = 0;
+}
+
+Tokens SequenceReader::stretch_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const {
+  Tokens tokens(static_cast<std::size_t>(end - begin));
+  std::optional<std::uint64_t> at = sequence;
+  for (TokenPos open = end; open > begin && at;) {
+    const Sequence& from = sequences_[*at];
+    const TokenPos lowest = std::max(begin, from.begin);
+    if (lowest < open) {
+      std::copy(from.own.begin() + (lowest - from.begin), from.own.begin() + (open - from.begin),
+                tokens.begin() + (lowest - begin));
+      open = lowest;
+    }
+    at = from.parent;
+  }
+  return tokens;
+}
+
+Tokens& SequenceReader::growing(Place& place) {
+  const bool at_end = place.sequence && sequences_[*place.sequence].end() == place.length;
+  if (!at_end) {
+    sequences_.push_back({place.sequence, place.length, {}});
+    place.sequence = sequences_.size() - 1;
+  }
+  return sequences_[*place.sequence].own;
+}
+
+std::optional<Tokens> SequenceReader::read(Place& place, const Stretch& stretch, TokenSpan ids) {
+  Tokens tokens;
+  if (stretch.shared > 0) {
+    if (stretch.from >= sequences_.size()) return std::nullopt;
+    const TokenPos left = sequences_[stretch.from].end() - place.length;
+    if (left < stretch.shared) return std::nullopt;
+    const TokenPos end = place.length + stretch.shared;
+    tokens = stretch_of(stretch.from, place.length, end);
+    place = {stretch.from, end};
+  }
+  if (stretch.fresh == 0) return tokens;
+  Tokens& own = growing(place);
+  for (std::size_t i = 0; i < stretch.fresh; ++i) {
+    tokens.push_back(ids.empty() ? invented_++ : ids[i]);
+    own.push_back(tokens.back());
+  }
+  place.length += static_cast<TokenPos>(stretch.fresh);
+  tokens_ += stretch.fresh;
+  return tokens;
+}
+
+}  // namespace holdfast

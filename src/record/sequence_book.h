@@ -1,0 +1,104 @@
+// Sequences of tokens that share beginnings, written once.
+//
+//   s0   a b c d e f            "a b c d e f" are new
+//   s1   a b c | x y            3 tokens as in s0, then 2 new ones
+//   s2   a b c x y | z          5 tokens as in s1, then 1 new one: it goes on where s1 ends
+//
+// The writer finds the longest beginning that any earlier sequence has, exactly. So whether
+// two sequences agree, and how far, can be read off without the ids of their tokens; a private
+// recording leaves these out, and the reader invents ids that are equal where the tokens were.
+//
+// A place is a sequence and a length: the first so many tokens of it. What is added at the end of
+// a sequence makes that longer; what is added elsewhere is a new sequence, which begins like the
+// first. Both sides follow this rule, so neither is written.
+//
+// Invariants, verified by the tests against a list of all sequences:
+//   Q1  what the reader gives for a stretch are the writer's tokens, or, private, ids that are
+//       equal exactly where two sequences agree from their beginnings on
+//   Q2  `shared` is the longest that there is
+//   Q3  the writer holds each token once: tokens() is the number of new ones
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "record/record_bytes.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+// What is written for some tokens after a place.
+struct Stretch {
+  std::uint64_t from = 0;  // number of the sequence that has the shared ones; 0 without any
+  TokenPos shared = 0;     // of the tokens, as many as lie there
+  std::size_t fresh = 0;   // after them
+};
+
+class SequenceWriter {
+ public:
+  struct Node;
+  // Valid until clear().
+  struct Place {
+    Node* node = nullptr;  // null: the beginning
+    TokenPos length = 0;
+  };
+
+  SequenceWriter();
+  ~SequenceWriter();
+
+  // Adds the tokens after a place, which moves behind them.
+  Stretch add(Place& place, TokenSpan tokens);
+  [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
+  void clear();
+
+ private:
+  struct Sequence {
+    TokenPos begin = 0;
+    Tokens own;
+    [[nodiscard]] TokenPos end() const { return begin + length_of(own); }
+  };
+
+  [[nodiscard]] Node* node_at(const Place& place) const;
+  [[nodiscard]] Token token_at(const Node& node, TokenPos position) const;
+  TokenPos walk(Place& place, TokenSpan tokens) const;
+  void grow(Place& place, TokenSpan fresh);
+  Node* split(Node* node, TokenPos at);
+
+  std::vector<std::unique_ptr<Node>> nodes_;  // the first is the root
+  std::vector<Sequence> sequences_;
+  std::uint64_t tokens_ = 0;
+};
+
+class SequenceReader {
+ public:
+  struct Place {
+    std::optional<std::uint64_t> sequence;  // none: the beginning
+    TokenPos length = 0;
+  };
+
+  // The tokens of a stretch after a place, which moves behind them. `ids` are the new ones';
+  // private: empty, and they are invented. Nothing: there is no such stretch.
+  [[nodiscard]] std::optional<Tokens> read(Place& place, const Stretch& stretch, TokenSpan ids);
+  [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
+  void clear();
+
+ private:
+  struct Sequence {
+    std::optional<std::uint64_t> parent;
+    TokenPos begin = 0;
+    Tokens own;
+    [[nodiscard]] TokenPos end() const { return begin + length_of(own); }
+  };
+
+  [[nodiscard]] Tokens stretch_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const;
+  Tokens& growing(Place& place);
+
+  std::vector<Sequence> sequences_;
+  std::uint64_t tokens_ = 0;
+  Token invented_ = 0;
+};
+
+}  // namespace holdfast

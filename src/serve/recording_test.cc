@@ -1,0 +1,148 @@
+// What a server did, recorded and done again without it: the same decisions, the same receipts.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "record/replayer.h"
+#include "serve/recorded_traffic.h"
+
+namespace holdfast {
+namespace {
+
+struct Kind {
+  std::string name;
+  TrafficOptions traffic;
+};
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> all;
+  const std::vector<std::pair<std::string, FakeKind>> engines = {
+      {"Attention", FakeKind::kAttention},
+      {"Windowed", FakeKind::kWindowed},
+      {"Recurrent", FakeKind::kRecurrent},
+      {"Hybrid", FakeKind::kHybrid}};
+  for (const auto& [name, kind] : engines) {
+    for (const bool deterministic : {false, true}) {
+      TrafficOptions traffic;
+      traffic.kind = kind;
+      traffic.deterministic = deterministic;
+      traffic.companion = kind == FakeKind::kHybrid || kind == FakeKind::kAttention;
+      traffic.faults = true;
+      traffic.seed = 17 + static_cast<unsigned>(all.size());
+      all.push_back({name + (deterministic ? "Deterministic" : ""), traffic});
+      traffic.lower = true;
+      traffic.faults = false;
+      all.push_back({name + (deterministic ? "Deterministic" : "") + "Below", traffic});
+    }
+  }
+  return all;
+}
+
+class Recording : public ::testing::TestWithParam<Kind> {
+ protected:
+  static ReplayOutcome replayed(const std::string& file) {
+    auto outcome = replay_recording(file);
+    EXPECT_TRUE(outcome.ok()) << (outcome ? "" : outcome.error().message);
+    return outcome ? std::move(*outcome) : ReplayOutcome{};
+  }
+  static void expect_identical(const ReplayOutcome& outcome) {
+    for (const std::string& note : outcome.notes) ADD_FAILURE() << note;
+    EXPECT_TRUE(outcome.identical());
+    EXPECT_TRUE(outcome.whole) << outcome.trouble;
+    EXPECT_EQ(outcome.trouble, "");
+  }
+};
+
+TEST_P(Recording, ReplaysToTheSameReceipts) {
+  TrafficOptions options = GetParam().traffic;
+  RecordedTraffic traffic(options);
+  const ReplayOutcome outcome = replayed(traffic.run());
+  EXPECT_EQ(traffic.stopped, "");
+  expect_identical(outcome);
+  EXPECT_EQ(outcome.unfinished, 0U);
+  // All that the server gave out are there, and they are those.
+  const CacheStatus status = traffic.scheduler().cache_status();
+  EXPECT_EQ(outcome.requests.size(), status.requests);
+  EXPECT_GE(outcome.requests.size() + outcome.dropped, 200U);
+  EXPECT_GT(outcome.requests.size(), 150U);
+  for (const ReplayedRequest& request : outcome.requests) {
+    const auto given =
+        traffic.scheduler().receipts().find(request.receipt.id, request.receipt.tenant);
+    ASSERT_TRUE(given.has_value());
+    EXPECT_TRUE(compare_receipts(*given, request.receipt, false).empty());
+    EXPECT_EQ(given->queued_ms, request.receipt.queued_ms);
+    EXPECT_EQ(given->prompt_ms, request.receipt.prompt_ms);
+    EXPECT_EQ(given->waited_for, request.receipt.waited_for);
+  }
+}
+
+// The traffic has to have what it promises, or the test above says little.
+TEST(RecordedTrafficIs, Mixed) {
+  std::set<StartSource> sources;
+  std::set<RequestEnd> ends;
+  std::set<MissReason> reasons;
+  int fetched = 0;
+  int differ = 0;
+  int waited = 0;
+  for (const Kind& kind : kinds()) {
+    RecordedTraffic traffic(kind.traffic);
+    auto outcome = replay_recording(traffic.run());
+    ASSERT_TRUE(outcome.ok());
+    for (const ReplayedRequest& request : outcome->requests) {
+      sources.insert(request.receipt.source);
+      ends.insert(request.end);
+      reasons.insert(request.receipt.missing.why);
+      fetched += request.receipt.fetched > 0 ? 1 : 0;
+      differ += request.receipt.difference ? 1 : 0;
+      waited += request.receipt.waited_for.empty() ? 0 : 1;
+    }
+    EXPECT_GT(traffic.scheduler().cache_status().evicted_bytes, 0U) << kind.name;
+    if (kind.traffic.faults) {
+      EXPECT_GT(traffic.scheduler().cache_status().quarantined, 0U) << kind.name;
+    }
+  }
+  EXPECT_EQ(sources.size(), 4U);
+  EXPECT_EQ(ends.count(RequestEnd::kCancelled) + ends.count(RequestEnd::kFailed) +
+                ends.count(RequestEnd::kTimeout) + ends.count(RequestEnd::kMaxTokens),
+            4U);
+  for (const MissReason reason : {MissReason::kGrid, MissReason::kNeverTaken, MissReason::kEvicted,
+                                  MissReason::kDamaged, MissReason::kReuseOff}) {
+    EXPECT_TRUE(reasons.contains(reason)) << miss_reason_name(reason);
+  }
+  EXPECT_GT(fetched, 20);
+  EXPECT_GT(differ, 200);
+  EXPECT_GT(waited, 20);
+}
+
+TEST_P(Recording, APrivateOneReplaysToTheSameReceiptsToo) {
+  TrafficOptions options = GetParam().traffic;
+  RecordedTraffic open(options);
+  const ReplayOutcome named = replayed(open.run());
+  options.private_form = true;
+  RecordedTraffic traffic(options);
+  const ReplayOutcome outcome = replayed(traffic.run());
+  expect_identical(outcome);
+  ASSERT_EQ(outcome.requests.size(), named.requests.size());
+  for (std::size_t i = 0; i < named.requests.size(); ++i) {
+    const auto differences =
+        compare_receipts(named.requests[i].receipt, outcome.requests[i].replayed, true);
+    for (const FieldDifference& one : differences) ADD_FAILURE() << one.field;
+    EXPECT_EQ(outcome.requests[i].receipt.queued_ms, named.requests[i].receipt.queued_ms);
+  }
+}
+
+// The dictionary of what was seen begins anew, again and again.
+TEST_P(Recording, ForgettingSequencesChangesNothing) {
+  TrafficOptions options = GetParam().traffic;
+  options.tokens_max = 2000;
+  RecordedTraffic traffic(options);
+  expect_identical(replayed(traffic.run()));
+  EXPECT_EQ(traffic.stopped, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Recording, ::testing::ValuesIn(kinds()),
+                         [](const auto& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace holdfast
