@@ -1,4 +1,4 @@
-// holdfast: serve, chat, explain, cache, version.
+// holdfast: serve, chat, explain, cache, replay, version.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "cli/chat.h"
 #include "cli/explain.h"
 #include "cli/options.h"
+#include "cli/replay.h"
 #include "cli/serve.h"
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
@@ -50,8 +51,10 @@ int run(std::vector<std::string> args, char** envp) {
   if (command == "chat") return chat_main(args, environment_of(envp));
   if (command == "explain") return explain_main(args, environment_of(envp));
   if (command == "cache") return cache_main(args, environment_of(envp));
+  if (command == "replay") return replay_main(args, environment_of(envp));
   if (command == "version" || command == "--version") return print_version();
-  const std::vector<std::string> known = {"serve", "chat", "explain", "cache", "version", "help"};
+  const std::vector<std::string> known = {"serve",  "chat",    "explain", "cache",
+                                          "replay", "version", "help"};
   const std::string near = nearest_name(command, known);
   return complain("there is no command '" + command + "'" +
                   (near.empty() ? "." : "; did you mean '" + near + "'?") +

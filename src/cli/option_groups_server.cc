@@ -64,6 +64,12 @@ OptionGroup log_group() {
        "text for people, json for programs."},
       {"--log-file", "FILE", "LLAMA_ARG_LOG_FILE", text(&O::log_file),
        "Write the log to this file too."},
+      {"--record", "FILE", "", text(&O::record),
+       "Record what the cache decides, and why, in a new file: all prompts as token ids, times, what "
+       "was kept and dropped. `holdfast replay FILE` shows it, and reproduces it without the model."},
+      {"--record-private", "", "", flag(&O::record_private),
+       "Record no token id and no text: only lengths, times, and where prompts agree. Enough to "
+       "reproduce every decision, and fit to be sent to others."},
       {"-h, --help", "", "", flag(&O::show_help),
        "This text.", "", Support::kCommandLineOnly},
       {"--version", "", "", flag(&O::show_version),

@@ -113,6 +113,7 @@ Commands:
   holdfast chat [question]     talk to a running server in the terminal
   holdfast explain [id]        what a request reused, and why not more
   holdfast cache [command]     what is kept on disk: list, verify, trim, move
+  holdfast replay FILE         what a recorded server did, again and explained
   holdfast version             print the version
 
 Start here:

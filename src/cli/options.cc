@@ -65,6 +65,10 @@ Result<void> reconcile(ServeOptions& options) {
     return invalid_argument("--ssl-cert-file",
                             "--ssl-cert-file and --ssl-key-file are needed together");
   }
+  if (options.record_private && options.record.empty()) {
+    return invalid_argument("--record-private",
+                            "--record-private says how to record; --record FILE says where to");
+  }
   return {};
 }
 

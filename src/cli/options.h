@@ -131,6 +131,8 @@ struct ServeOptions {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   std::string log_file;
+  std::string record;  // a file to be made; empty: nothing is recorded
+  bool record_private = false;
 
   // Instead of serving.
   std::string config_path;

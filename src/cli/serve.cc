@@ -15,6 +15,7 @@
 #include "cache/fingerprint.h"
 #include "cli/serve_log.h"
 #include "cli/server_disk.h"
+#include "cli/server_recording.h"
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
 #include "env/log.h"
@@ -219,8 +220,11 @@ int wait_for_signal() {
 class Server {
  public:
   Server(const ServeOptions& options, std::unique_ptr<ApiServer> api,
-         std::shared_ptr<FileSystem> slot_files)
-      : options_(options), api_(std::move(api)), slot_files_(std::move(slot_files)) {}
+         std::shared_ptr<FileSystem> slot_files, std::unique_ptr<ServerRecording> recording)
+      : options_(options),
+        api_(std::move(api)),
+        slot_files_(std::move(slot_files)),
+        recording_(std::move(recording)) {}
 
   // Ends by itself only when the model cannot be loaded.
   int run() {
@@ -292,7 +296,8 @@ class Server {
                        SchedulerParts{.observer = &log_,
                                       .history = history(),
                                       .companion = model_.companion.get(),
-                                      .lower = disk_ ? &disk_->tier() : nullptr});
+                                      .lower = disk_ ? &disk_->tier() : nullptr,
+                                      .journal = recording_ ? &recording_->journal() : nullptr});
     if (disk_) disk_->tier().start();
     scheduler_->start();
     running_ = &*scheduler_;
@@ -369,6 +374,7 @@ class Server {
     api_->drain();
     if (scheduler_) scheduler_->stop(StopMode::kFinish);
     if (disk_) disk_->finish([this] { return cut_.load(); });
+    if (recording_) recording_->finish();
     let_answers_leave();
     api_->stop();
     Log::info("stopped");
@@ -399,6 +405,7 @@ class Server {
   RequestLog log_;
   std::unique_ptr<ApiServer> api_;
   const std::shared_ptr<FileSystem> slot_files_;
+  const std::unique_ptr<ServerRecording> recording_;
   TokenHistory history_;
   LoadedModel model_;
   Fingerprint fingerprint_;
@@ -439,7 +446,12 @@ int run_server(const Parsed& parsed) {
     }
     slot_files = std::move(*opened);
   }
-  return Server(options, std::move(*api), std::move(slot_files)).run();
+  auto recording = ServerRecording::open(options, build_name());
+  if (!recording) {
+    Log::error("--record: " + recording.error().message);
+    return 1;
+  }
+  return Server(options, std::move(*api), std::move(slot_files), std::move(*recording)).run();
 }
 
 }  // namespace holdfast

@@ -134,7 +134,7 @@ void decode_receipt(RecordReader& in, Receipt& receipt) {
   receipt.id = in.text();
   receipt.response = in.text();
   receipt.tenant = in.text();
-  receipt.unix_ms = in.signed_number();
+  receipt.unix_ms = in.unix_ms();
   receipt.slot = static_cast<int>(in.signed_number());
   receipt.prompt_tokens = in.position();
   receipt.matched = in.position();

@@ -88,6 +88,12 @@ class RecordReader {
     const std::uint64_t bits = number();
     return static_cast<std::int64_t>((bits >> 1U) ^ (~(bits & 1U) + 1U));
   }
+  // A moment that a calendar has: up to the year 9999.
+  std::int64_t unix_ms() {
+    constexpr std::int64_t kMost = 253'402'300'799'999;
+    const std::int64_t value = signed_number();
+    return value >= 0 && value <= kMost ? value : refuse();
+  }
   TokenPos position(TokenPos most = std::numeric_limits<TokenPos>::max()) {
     return static_cast<TokenPos>(number(static_cast<std::uint64_t>(most)));
   }

@@ -111,7 +111,7 @@ Result<RecordingHeader> decode_header(std::string_view payload) {
   RecordingHeader header;
   header.private_form = in.truth();
   header.build = in.text();
-  header.unix_ms = in.signed_number();
+  header.unix_ms = in.unix_ms();
   header.options = get_options(in);
   header.shape = get_shape(in);
   header.slots = static_cast<int>(in.number(kRecordedSlotsMax));

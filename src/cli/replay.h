@@ -1,0 +1,14 @@
+// `holdfast replay`: recorded traffic again, without a server.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/options.h"
+
+namespace holdfast {
+
+// `args` are those after `holdfast replay`. Returns the exit code.
+[[nodiscard]] int replay_main(std::span<const std::string> args, const Environment& env);
+
+}  // namespace holdfast

@@ -1,0 +1,137 @@
+#include "record/recording_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "cache/advice.h"
+
+namespace holdfast {
+
+namespace {
+
+double sane(double ms) { return std::isfinite(ms) && ms > 0 ? ms : 0.0; }
+
+std::uint64_t count_of(TokenPos tokens) { return static_cast<std::uint64_t>(std::max(tokens, 0)); }
+
+// The same but for what it quotes, and for numbers.
+std::string without_quotes(const std::string& advice) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : advice) {
+    if (c == '"') quoted = !quoted;
+    const bool digit = c >= '0' && c <= '9';
+    if (!quoted && !digit) kind += c;
+  }
+  return kind;
+}
+
+class Groups {
+ public:
+  void add(const std::string& key, const std::string& what, const ReplayedRequest& request,
+           TokenPos tokens, double ms) {
+    SummaryGroup& group = groups_[key];
+    ++group.requests;
+    group.tokens += count_of(tokens);
+    group.ms += ms;
+    if (ms <= group.example_ms) return;
+    group.example = request.number;
+    group.example_ms = ms;
+    group.what = what;
+  }
+
+  [[nodiscard]] std::vector<SummaryGroup> take() {
+    std::vector<SummaryGroup> all;
+    for (auto& [key, group] : groups_) all.push_back(std::move(group));
+    std::ranges::stable_sort(all, std::greater{}, &SummaryGroup::ms);
+    return all;
+  }
+
+ private:
+  std::map<std::string, SummaryGroup> groups_;
+};
+
+// What the advice is about: what was missed, or all that lies behind a difference.
+TokenPos concerned(const Receipt& receipt, const PromptParts& parts) {
+  if (!receipt.difference) return parts.missed;
+  const TokenPos behind = receipt.prompt_tokens - receipt.difference->position;
+  return std::max(parts.missed, std::min(behind, receipt.recomputed));
+}
+
+}  // namespace
+
+PromptParts parts_of(const Receipt& receipt) {
+  PromptParts parts;
+  parts.restored = receipt.restored;
+  const TokenPos known = std::min(receipt.matched, receipt.prompt_tokens - 1);
+  const TokenPos read = std::max(receipt.recomputed, 0);
+  parts.missed = std::clamp(known - receipt.restored, 0, read);
+  parts.fresh = read - parts.missed;
+  if (read > 0) parts.ms_per_token = sane(receipt.prompt_ms - receipt.restore_ms) / read;
+  parts.missed_ms = parts.ms_per_token * parts.missed;
+  return parts;
+}
+
+std::string reason_text(MissReason reason) {
+  switch (reason) {
+    case MissReason::kNone: return "a state was a little shorter";
+    case MissReason::kGrid: return "the prompt parts inside a chunk";
+    case MissReason::kNeverTaken: return "no state was kept there";
+    case MissReason::kEvicted: return "the state had been dropped";
+    case MissReason::kDamaged: return "the state failed its verification";
+    case MissReason::kDeclined: return "the engine could not bring the state back";
+    case MissReason::kReuseOff: return "the request asked for no reuse";
+    case MissReason::kCacheOff: return "the server keeps no states";
+  }
+  return "unknown";
+}
+
+std::string advice_of(const ReplayedRequest& request, const RecordingHeader& header) {
+  const Receipt& receipt = request.receipt;
+  const ByteCount budget = header.options.memory.budget;
+  std::string advice = advice_for(receipt, request.known_text, request.sent_text, budget);
+  // Without the texts nobody can say what changed, but where it did is known.
+  const auto& difference = receipt.difference;
+  if (!advice.empty() || !header.private_form || !difference) return advice;
+  constexpr TokenPos kWorthMentioning = 64;
+  const bool changed_before = difference->role == Role::kSystem ||
+                              difference->role == Role::kAssistant ||
+                              difference->role == Role::kTool;
+  if (!changed_before || receipt.prompt_tokens - difference->position < kWorthMentioning) return "";
+  return "Message " + std::to_string(difference->message) + " (" + role_name(difference->role) +
+         ") is not what was sent or said before: keep it as it was, or all that follows is read "
+         "again. A recording without --record-private shows what changed.";
+}
+
+RecordingSummary summary_of(const ReplayOutcome& outcome) {
+  RecordingSummary summary;
+  Groups misses;
+  Groups advice;
+  for (const ReplayedRequest& request : outcome.requests) {
+    const Receipt& receipt = request.receipt;
+    const PromptParts parts = parts_of(receipt);
+    ++summary.requests;
+    summary.prompt_tokens += count_of(receipt.prompt_tokens);
+    summary.restored_tokens += count_of(parts.restored);
+    summary.read_tokens += count_of(receipt.recomputed);
+    summary.missed_tokens += count_of(parts.missed);
+    summary.answer_tokens += count_of(request.answer_tokens);
+    summary.reading_ms += sane(receipt.prompt_ms);
+    summary.missed_ms += parts.missed_ms;
+    summary.saved_ms += sane(receipt.saved_ms);
+    if (parts.missed > 0) {
+      const std::string reason = reason_text(receipt.missing.why);
+      misses.add(reason, reason, request, parts.missed, parts.missed_ms);
+    }
+    if (const std::string help = advice_of(request, outcome.header); !help.empty()) {
+      const TokenPos tokens = concerned(receipt, parts);
+      advice.add(without_quotes(help), help, request, tokens, parts.ms_per_token * tokens);
+    }
+  }
+  summary.misses = misses.take();
+  summary.advice = advice.take();
+  return summary;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,61 @@
+// What a recording says about its traffic: what was reused, where known tokens were read again,
+// what that cost, and what would help.
+//
+//   prompt   [ restored | missed | new )
+//              ^ from a slot, memory or below
+//                         ^ known, and yet read again: the receipt says why
+//                                  ^ nobody had sent this before
+//
+// Times are those that were measured: a request's reading time, shared out by tokens.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record/replayer.h"
+
+namespace holdfast {
+
+// One request's prompt, in parts.
+struct PromptParts {
+  TokenPos restored = 0;
+  TokenPos missed = 0;
+  TokenPos fresh = 0;
+  double missed_ms = 0.0;
+  double ms_per_token = 0.0;  // as measured for this request; 0: nothing was read
+};
+[[nodiscard]] PromptParts parts_of(const Receipt& receipt);
+
+// Requests that have something in common.
+struct SummaryGroup {
+  std::string what;  // for people
+  std::uint64_t requests = 0;
+  std::uint64_t tokens = 0;
+  double ms = 0.0;
+  std::uint64_t example = 0;  // number of the request that it cost most
+  double example_ms = -1.0;
+};
+
+struct RecordingSummary {
+  std::uint64_t requests = 0;
+  std::uint64_t prompt_tokens = 0;
+  std::uint64_t restored_tokens = 0;
+  std::uint64_t read_tokens = 0;
+  std::uint64_t missed_tokens = 0;
+  std::uint64_t answer_tokens = 0;
+  double reading_ms = 0.0;
+  double missed_ms = 0.0;
+  double saved_ms = 0.0;
+  std::vector<SummaryGroup> misses;  // by reason, the dearest first
+  std::vector<SummaryGroup> advice;  // the same advice to several is one, the dearest first
+};
+[[nodiscard]] RecordingSummary summary_of(const ReplayOutcome& outcome);
+
+// What would have helped one request; empty: nothing.
+[[nodiscard]] std::string advice_of(const ReplayedRequest& request, const RecordingHeader& header);
+// Why known tokens were read again, in a few words.
+[[nodiscard]] std::string reason_text(MissReason reason);
+
+}  // namespace holdfast

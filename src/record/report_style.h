@@ -1,0 +1,11 @@
+// The head of a report, with its style.
+#pragma once
+
+#include <string>
+
+namespace holdfast {
+
+// Up to the opening of <main>. `title` is escaped already.
+[[nodiscard]] std::string report_head(const std::string& title);
+
+}  // namespace holdfast
