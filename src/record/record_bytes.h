@@ -98,7 +98,10 @@ class RecordReader {
     return static_cast<TokenPos>(number(static_cast<std::uint64_t>(most)));
   }
   // How many items follow, each of which takes at least a byte.
-  std::size_t count() { return static_cast<std::size_t>(number(left())); }
+  std::size_t count() {
+    const std::uint64_t value = number();
+    return value <= left() ? static_cast<std::size_t>(value) : refuse();
+  }
   double real() {
     std::uint64_t bits = 0;
     for (unsigned shift = 0; shift < 64; shift += 8) {

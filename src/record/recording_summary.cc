@@ -99,9 +99,10 @@ std::string advice_of(const ReplayedRequest& request, const RecordingHeader& hea
                               difference->role == Role::kAssistant ||
                               difference->role == Role::kTool;
   if (!changed_before || receipt.prompt_tokens - difference->position < kWorthMentioning) return "";
-  return "Message " + std::to_string(difference->message) + " (" + role_name(difference->role) +
-         ") is not what was sent or said before: keep it as it was, or all that follows is read "
-         "again. A recording without --record-private shows what changed.";
+  return "The prompt parts from an earlier one inside message " +
+         std::to_string(difference->message) + " (" + role_name(difference->role) +
+         "): if that was not meant, keep it as it was, because all that follows is read again. A "
+         "recording without --record-private shows what changed.";
 }
 
 RecordingSummary summary_of(const ReplayOutcome& outcome) {

@@ -63,7 +63,7 @@ std::string source_text(const Receipt& receipt) {
   switch (receipt.source) {
     case StartSource::kNothing: return "nothing";
     case StartSource::kLive: return "its slot";
-    case StartSource::kSnapshotInPlace: return "its slot and a snapshot";
+    case StartSource::kSnapshotInPlace: return "slot + memory";
     case StartSource::kMemory: return receipt.fetched > 0 ? "the cache folder" : "memory";
   }
   return "?";
@@ -208,7 +208,7 @@ std::string tiles(const RecordingSummary& all) {
   return "<div class=\"tiles\">" + tile(grouped(all.requests), "requests") +
          tile(grouped(all.prompt_tokens), "tokens sent") +
          tile(percent(all.restored_tokens, all.prompt_tokens), "of them not read again") +
-         tile(duration(all.reading_ms), "until answers began") +
+         tile(duration(all.reading_ms), "reading prompts") +
          tile(duration(all.saved_ms), "of reading saved") +
          tile(duration(all.missed_ms), "read though known") + "</div>";
 }
@@ -239,7 +239,7 @@ std::string verdict(const ReplayOutcome& outcome) {
 std::string groups(const std::vector<SummaryGroup>& all, const std::string& first) {
   std::string rows = "<tr>" + element("th", first) +
                      "<th>requests</th><th>tokens</th><th>time</th>"
-                     "<th>dearest</th></tr>";
+                     "<th class=\"n\">dearest</th></tr>";
   for (const SummaryGroup& group : all) {
     const std::string example = std::to_string(group.example);
     rows += "<tr>" + element("td", html_escaped(group.what)) +
@@ -280,9 +280,11 @@ std::string request_row(const ReplayedRequest& request, const RecordingHeader& h
 
 std::string request_table(const ReplayOutcome& outcome) {
   std::string rows =
-      "<tr><th>request</th><th>began "
-      "(UTC)</th><th>slot</th><th>prompt</th><th>reused</th><th>from</th>"
-      "<th>read</th><th>missed</th><th>queued</th><th>prompt took</th><th>end</th><th></th></tr>\n";
+      "<tr><th class=\"n\">request</th><th>began "
+      "(UTC)</th><th class=\"n\">slot</th><th class=\"n\">prompt</th><th "
+      "class=\"n\">reused</th><th>from</th>"
+      "<th class=\"n\">read</th><th class=\"n\">missed</th><th class=\"n\">queued</th><th "
+      "class=\"n\">prompt took</th><th>end</th><th></th></tr>\n";
   const std::size_t shown = std::min(outcome.requests.size(), kRowsMax);
   for (std::size_t i = 0; i < shown; ++i) rows += request_row(outcome.requests[i], outcome.header);
   std::string table = "<div class=\"wide\">" + element("table", rows) + "</div>";
@@ -328,6 +330,7 @@ std::string html_escaped(std::string_view text) {
 }
 
 std::string report_page(const ReplayOutcome& outcome, std::string_view name) {
+  name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
   const RecordingSummary all = summary_of(outcome);
   const std::size_t bars = std::min(outcome.requests.size(), kBarsMax);
   std::string page = report_head("Recording " + html_escaped(name));

@@ -40,7 +40,7 @@ a { color:inherit } table { border-collapse:collapse; width:100%; font-size:13.5
 th { text-align:left; font-weight:600; color:var(--quiet); border-bottom:1px solid var(--line);
   padding:6px 8px; white-space:nowrap }
 td { border-bottom:1px solid var(--line); padding:5px 8px; vertical-align:top }
-td.n { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums }
+th.n { text-align:right } td.n { text-align:right; white-space:nowrap; font-variant-numeric:tabular-nums }
 .wide { overflow-x:auto } tr:target td { background:color-mix(in srgb, var(--queued) 25%, transparent) }
 )";
 
