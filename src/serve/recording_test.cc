@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "record/recorded_requests.h"
 #include "record/replayer.h"
 #include "serve/recorded_traffic.h"
 
@@ -130,6 +131,40 @@ TEST_P(Recording, APrivateOneReplaysToTheSameReceiptsToo) {
     for (const FieldDifference& one : differences) ADD_FAILURE() << one.field;
     EXPECT_EQ(outcome.requests[i].receipt.queued_ms, named.requests[i].receipt.queued_ms);
   }
+}
+
+// What a later prompt says of an earlier answer agrees with that answer, in either form.
+TEST_P(Recording, IsAListOfRequestsToo) {
+  TrafficOptions options = GetParam().traffic;
+  RecordedTraffic traffic(options);
+  const auto named = recorded_requests(traffic.run());
+  options.private_form = true;
+  RecordedTraffic again(options);
+  const auto hidden = recorded_requests(again.run());
+  ASSERT_TRUE(named.ok() && hidden.ok());
+  EXPECT_TRUE(named->whole && hidden->whole);
+  ASSERT_EQ(named->requests.size(), hidden->requests.size());
+  ASSERT_GT(named->requests.size(), 150U);
+  const auto whole_of = [](const RecordedRequest& request) {
+    Tokens all = request.prompt;
+    all.insert(all.end(), request.answer.begin(), request.answer.end());
+    return all;
+  };
+  std::size_t answers = 0;
+  for (std::size_t i = 0; i < named->requests.size(); ++i) {
+    const RecordedRequest& a = named->requests[i];
+    EXPECT_NE(std::ranges::find(traffic.prompts, a.prompt), traffic.prompts.end());
+    EXPECT_LE(a.arrived_ms, a.began_ms);
+    // One that failed may have lost what it had.
+    EXPECT_TRUE(a.end == RequestEnd::kFailed ||
+                a.answer.size() + 1 >= static_cast<std::size_t>(a.answer_tokens));
+    answers += a.answer.size();
+    for (std::size_t k = i % 7; k < i; k += 7) {
+      EXPECT_EQ(common_prefix(whole_of(a), whole_of(named->requests[k])),
+                common_prefix(whole_of(hidden->requests[i]), whole_of(hidden->requests[k])));
+    }
+  }
+  EXPECT_GT(answers, 300U);
 }
 
 // The dictionary of what was seen begins anew, again and again.
