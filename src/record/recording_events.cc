@@ -71,12 +71,12 @@ Hints hints_of(std::uint16_t bits) {
 // --- encoding ------------------------------------------------------------------------------
 
 void EventEncoder::put_tokens(RecordWriter& out, SequenceWriter::Place& place, TokenSpan tokens) {
-  const Stretch stretch = book_.add(place, tokens);
-  out.position(stretch.shared);
-  if (stretch.shared > 0) out.number(stretch.from);
-  out.number(stretch.fresh);
+  const Passage passage = book_.add(place, tokens);
+  out.position(passage.shared);
+  if (passage.shared > 0) out.number(passage.from);
+  out.number(passage.fresh);
   if (private_) return;
-  for (const Token token : tokens.last(stretch.fresh)) out.signed_number(token);
+  for (const Token token : tokens.last(passage.fresh)) out.signed_number(token);
 }
 
 void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
@@ -197,23 +197,23 @@ int EventDecoder::read_slot(RecordReader& in) const {
 
 // An event's tokens are never none, and fit the context.
 bool EventDecoder::read_tokens(RecordReader& in, SequenceReader::Place& place, CacheEvent& event) {
-  Stretch stretch;
-  stretch.shared = in.position(header_.context_tokens);
-  if (stretch.shared > 0) stretch.from = in.number();
-  const auto left = static_cast<std::uint64_t>(header_.context_tokens - stretch.shared);
-  stretch.fresh = static_cast<std::size_t>(in.number(left));
+  Passage passage;
+  passage.shared = in.position(header_.context_tokens);
+  if (passage.shared > 0) passage.from = in.number();
+  const auto left = static_cast<std::uint64_t>(header_.context_tokens - passage.shared);
+  passage.fresh = static_cast<std::size_t>(in.number(left));
   Tokens ids;
   const bool named = !header_.private_form;
-  if (named && stretch.fresh > in.left()) in.fail();
-  if (in.failed() || stretch.fresh + static_cast<std::size_t>(stretch.shared) == 0 ||
+  if (named && passage.fresh > in.left()) in.fail();
+  if (in.failed() || passage.fresh + static_cast<std::size_t>(passage.shared) == 0 ||
       place.length > header_.context_tokens ||
-      book_.tokens() + stretch.fresh > 2 * kRecordedTokensMax) {
+      book_.tokens() + passage.fresh > 2 * kRecordedTokensMax) {
     in.fail();
     return false;
   }
-  if (named) ids.resize(stretch.fresh);
+  if (named) ids.resize(passage.fresh);
   for (Token& id : ids) id = static_cast<Token>(in.signed_number());
-  auto tokens = book_.read(place, stretch, ids);
+  auto tokens = book_.read(place, passage, ids);
   if (!tokens) in.fail();
   if (tokens) event.tokens = std::move(*tokens);
   return !in.failed();

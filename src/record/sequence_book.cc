@@ -57,14 +57,14 @@ TokenPos SequenceWriter::walk(Place& place, TokenSpan tokens) const {
   return agreed;
 }
 
-Stretch SequenceWriter::add(Place& place, TokenSpan tokens) {
-  Stretch stretch;
-  stretch.shared = walk(place, tokens);
-  if (stretch.shared > 0) stretch.from = place.node->sequence;
-  const TokenSpan fresh = tokens.subspan(static_cast<std::size_t>(stretch.shared));
-  stretch.fresh = fresh.size();
+Passage SequenceWriter::add(Place& place, TokenSpan tokens) {
+  Passage passage;
+  passage.shared = walk(place, tokens);
+  if (passage.shared > 0) passage.from = place.node->sequence;
+  const TokenSpan fresh = tokens.subspan(static_cast<std::size_t>(passage.shared));
+  passage.fresh = fresh.size();
   if (!fresh.empty()) grow(place, fresh);
-  return stretch;
+  return passage;
 }
 
 // REQUIRES: nothing goes on with the first of them there.
@@ -111,7 +111,7 @@ void SequenceReader::clear() {
   tokens_ = 0;
 }
 
-Tokens SequenceReader::stretch_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const {
+Tokens SequenceReader::tokens_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const {
   Tokens tokens(static_cast<std::size_t>(end - begin));
   std::optional<std::uint64_t> at = sequence;
   for (TokenPos open = end; open > begin && at;) {
@@ -136,24 +136,24 @@ Tokens& SequenceReader::growing(Place& place) {
   return sequences_[*place.sequence].own;
 }
 
-std::optional<Tokens> SequenceReader::read(Place& place, const Stretch& stretch, TokenSpan ids) {
+std::optional<Tokens> SequenceReader::read(Place& place, const Passage& passage, TokenSpan ids) {
   Tokens tokens;
-  if (stretch.shared > 0) {
-    if (stretch.from >= sequences_.size()) return std::nullopt;
-    const TokenPos left = sequences_[stretch.from].end() - place.length;
-    if (left < stretch.shared) return std::nullopt;
-    const TokenPos end = place.length + stretch.shared;
-    tokens = stretch_of(stretch.from, place.length, end);
-    place = {stretch.from, end};
+  if (passage.shared > 0) {
+    if (passage.from >= sequences_.size()) return std::nullopt;
+    const TokenPos left = sequences_[passage.from].end() - place.length;
+    if (left < passage.shared) return std::nullopt;
+    const TokenPos end = place.length + passage.shared;
+    tokens = tokens_of(passage.from, place.length, end);
+    place = {passage.from, end};
   }
-  if (stretch.fresh == 0) return tokens;
+  if (passage.fresh == 0) return tokens;
   Tokens& own = growing(place);
-  for (std::size_t i = 0; i < stretch.fresh; ++i) {
+  for (std::size_t i = 0; i < passage.fresh; ++i) {
     tokens.push_back(ids.empty() ? invented_++ : ids[i]);
     own.push_back(tokens.back());
   }
-  place.length += static_cast<TokenPos>(stretch.fresh);
-  tokens_ += stretch.fresh;
+  place.length += static_cast<TokenPos>(passage.fresh);
+  tokens_ += passage.fresh;
   return tokens;
 }
 

@@ -13,7 +13,7 @@
 // first. Both sides follow this rule, so neither is written.
 //
 // Invariants, verified by the tests against a list of all sequences:
-//   Q1  what the reader gives for a stretch are the writer's tokens, or, private, ids that are
+//   Q1  what the reader gives for a passage are the writer's tokens, or, private, ids that are
 //       equal exactly where two sequences agree from their beginnings on
 //   Q2  `shared` is the longest that there is
 //   Q3  the writer holds each token once: tokens() is the number of new ones
@@ -31,7 +31,7 @@
 namespace holdfast {
 
 // What is written for some tokens after a place.
-struct Stretch {
+struct Passage {
   std::uint64_t from = 0;  // number of the sequence that has the shared ones; 0 without any
   TokenPos shared = 0;     // of the tokens, as many as lie there
   std::size_t fresh = 0;   // after them
@@ -50,7 +50,7 @@ class SequenceWriter {
   ~SequenceWriter();
 
   // Adds the tokens after a place, which moves behind them.
-  Stretch add(Place& place, TokenSpan tokens);
+  Passage add(Place& place, TokenSpan tokens);
   [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
   void clear();
 
@@ -79,9 +79,9 @@ class SequenceReader {
     TokenPos length = 0;
   };
 
-  // The tokens of a stretch after a place, which moves behind them. `ids` are the new ones';
-  // private: empty, and they are invented. Nothing: there is no such stretch.
-  [[nodiscard]] std::optional<Tokens> read(Place& place, const Stretch& stretch, TokenSpan ids);
+  // The tokens of a passage after a place, which moves behind them. `ids` are the new ones';
+  // private: empty, and they are invented. Nothing: there is no such passage.
+  [[nodiscard]] std::optional<Tokens> read(Place& place, const Passage& passage, TokenSpan ids);
   [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
   void clear();
 
@@ -93,7 +93,7 @@ class SequenceReader {
     [[nodiscard]] TokenPos end() const { return begin + length_of(own); }
   };
 
-  [[nodiscard]] Tokens stretch_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const;
+  [[nodiscard]] Tokens tokens_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const;
   Tokens& growing(Place& place);
 
   std::vector<Sequence> sequences_;

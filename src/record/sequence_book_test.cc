@@ -28,13 +28,13 @@ class Book {
       const TokenPos agreed = common_prefix(tokens, wanted) - length_of(at.tokens);
       longest = std::max(longest, agreed);
     }
-    const Stretch stretch = writer_.add(at.written, more);
-    EXPECT_EQ(stretch.shared, longest);  // Q2
-    EXPECT_EQ(static_cast<std::size_t>(stretch.shared) + stretch.fresh, more.size());
-    fresh_ += stretch.fresh;
+    const Passage passage = writer_.add(at.written, more);
+    EXPECT_EQ(passage.shared, longest);  // Q2
+    EXPECT_EQ(static_cast<std::size_t>(passage.shared) + passage.fresh, more.size());
+    fresh_ += passage.fresh;
     EXPECT_EQ(writer_.tokens(), fresh_);  // Q3
-    const TokenSpan ids = TokenSpan(more).last(stretch.fresh);
-    const auto read = reader_.read(at.read, stretch, private_ ? TokenSpan() : ids);
+    const TokenSpan ids = TokenSpan(more).last(passage.fresh);
+    const auto read = reader_.read(at.read, passage, private_ ? TokenSpan() : ids);
     ASSERT_TRUE(read.has_value());
     at.tokens.insert(at.tokens.end(), more.begin(), more.end());
     at.seen.insert(at.seen.end(), read->begin(), read->end());
@@ -89,7 +89,7 @@ TEST_P(SequenceBook, SaysExactlyHowFarSequencesAgree) {
 INSTANTIATE_TEST_SUITE_P(BothForms, SequenceBook, ::testing::Bool(),
                          [](const auto& form) { return form.param ? "Private" : "Named"; });
 
-TEST(SequenceBookReader, RefusesStretchesThatAreNotThere) {
+TEST(SequenceBookReader, RefusesPassagesThatAreNotThere) {
   SequenceReader reader;
   SequenceReader::Place place;
   EXPECT_FALSE(reader.read(place, {.from = 0, .shared = 1, .fresh = 0}, {}).has_value());
