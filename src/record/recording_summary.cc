@@ -105,6 +105,16 @@ std::string advice_of(const ReplayedRequest& request, const RecordingHeader& hea
          "recording without --record-private shows what changed.";
 }
 
+TokenPos behind_change(const ReplayedRequest& request, const RecordingHeader& header) {
+  const Receipt& receipt = request.receipt;
+  if (!receipt.difference) return 0;
+  ReplayedRequest alone = request;
+  alone.receipt.missing = {};  // what is left to advise is about the difference
+  if (advice_of(alone, header).empty()) return 0;
+  const TokenPos behind = receipt.prompt_tokens - receipt.difference->position;
+  return std::clamp(behind, 0, parts_of(receipt).fresh);
+}
+
 RecordingSummary summary_of(const ReplayOutcome& outcome) {
   RecordingSummary summary;
   Groups misses;

@@ -55,6 +55,9 @@ struct RecordingSummary {
 
 // What would have helped one request; empty: nothing.
 [[nodiscard]] std::string advice_of(const ReplayedRequest& request, const RecordingHeader& header);
+// Tokens that were read because something before them is not what it was, and that is worth advice:
+// a part of PromptParts::fresh.
+[[nodiscard]] TokenPos behind_change(const ReplayedRequest& request, const RecordingHeader& header);
 // Why known tokens were read again, in a few words.
 [[nodiscard]] std::string reason_text(MissReason reason);
 

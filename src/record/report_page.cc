@@ -159,7 +159,9 @@ std::string token_chart(const ReplayOutcome& outcome, std::size_t bars) {
     const PromptParts parts = parts_of(request.receipt);
     double at = chart.piece(i, 0, parts.restored, source_class(request.receipt));
     at = chart.piece(i, at, parts.missed, "missed");
-    chart.piece(i, at, parts.fresh, "fresh");
+    const TokenPos changed = behind_change(request, outcome.header);
+    at = chart.piece(i, at, changed, "changed");
+    chart.piece(i, at, parts.fresh - changed, "fresh");
     chart.column(i, request, details(request, outcome.header));
   }
   return scale(number(chart.top)) + chart.svg(bars, "Tokens of each prompt");
@@ -183,7 +185,9 @@ std::string time_chart(const ReplayOutcome& outcome, std::size_t bars) {
     double at = chart.piece(i, 0, before(request.receipt), "queued");
     at = chart.piece(i, at, request.receipt.restore_ms, "memory");
     at = chart.piece(i, at, parts.missed_ms, "missed");
-    chart.piece(i, at, parts.ms_per_token * parts.fresh, "fresh");
+    const TokenPos changed = behind_change(request, outcome.header);
+    at = chart.piece(i, at, parts.ms_per_token * changed, "changed");
+    chart.piece(i, at, parts.ms_per_token * (parts.fresh - changed), "fresh");
     chart.column(i, request, details(request, outcome.header));
   }
   return scale(duration(chart.top)) + chart.svg(bars, "Time until each answer began");
@@ -237,9 +241,10 @@ std::string verdict(const ReplayOutcome& outcome) {
 }
 
 std::string groups(const std::vector<SummaryGroup>& all, const std::string& first) {
-  std::string rows = "<tr>" + element("th", first) +
-                     "<th>requests</th><th>tokens</th><th>time</th>"
-                     "<th class=\"n\">dearest</th></tr>";
+  std::string rows =
+      "<tr>" + element("th", first) +
+      "<th class=\"n\">requests</th><th class=\"n\">tokens</th><th class=\"n\">time</th>"
+      "<th class=\"n\">dearest</th></tr>";
   for (const SummaryGroup& group : all) {
     const std::string example = std::to_string(group.example);
     rows += "<tr>" + element("td", html_escaped(group.what)) +
@@ -345,12 +350,14 @@ std::string report_page(const ReplayOutcome& outcome, std::string_view name) {
                   {"memory", "brought back from memory"},
                   {"below", "from the cache folder"},
                   {"missed", "known, and read again"},
+                  {"changed", "behind a change in the prompt"},
                   {"fresh", "new, read"}}) +
           element("p", "Tokens. Point at a bar for its story; click for its row.", "quiet") +
           element("div", token_chart(outcome, bars), "chart") +
           legend({{"queued", "waited"},
                   {"memory", "restored"},
                   {"missed", "read though known"},
+                  {"changed", "read behind a change"},
                   {"fresh", "read, new"}}) +
           element("p", "Time until the answer began.", "quiet") +
           element("div", time_chart(outcome, bars), "chart");

@@ -10,10 +10,10 @@ namespace {
 constexpr std::string_view kStyle = R"(
 :root { --page:#fbfbfa; --ink:#1c1d1f; --quiet:#63666b; --line:#dcdde0; --card:#ffffff;
   --live:#2a78b5; --memory:#6fb3dd; --below:#9d86c9; --missed:#d9622b; --fresh:#b9bcc2;
-  --queued:#e2c14c; --good:#2a7a50; --bad:#b3382c; color-scheme: light dark; }
+  --queued:#e2c14c; --changed:#b0407f; --good:#2a7a50; --bad:#b3382c; color-scheme: light dark; }
 @media (prefers-color-scheme: dark) { :root { --page:#17181a; --ink:#e7e8ea; --quiet:#9a9ea5;
   --line:#34363a; --card:#1f2023; --live:#4a9bd8; --memory:#2f6d97; --below:#8b72bd;
-  --missed:#ee7d43; --fresh:#5b5f66; --queued:#c9a93a; --good:#66c191; --bad:#f0796c; } }
+  --missed:#ee7d43; --fresh:#5b5f66; --queued:#c9a93a; --changed:#cf6aa6; --good:#66c191; --bad:#f0796c; } }
 * { box-sizing:border-box }
 body { margin:0; background:var(--page); color:var(--ink);
   font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif }
@@ -33,7 +33,7 @@ p { margin:6px 0 } .quiet { color:var(--quiet) } .good { color:var(--good) } .ba
   padding:0 6px 0 14px; margin-left:-14px; white-space:nowrap; font-variant-numeric:tabular-nums }
 .chart > svg { display:block; flex:none }
 .live { fill:var(--live) } .memory { fill:var(--memory) } .below { fill:var(--below) }
-.missed { fill:var(--missed) } .fresh { fill:var(--fresh) } .queued { fill:var(--queued) }
+.missed { fill:var(--missed) } .changed { fill:var(--changed) } .fresh { fill:var(--fresh) } .queued { fill:var(--queued) }
 .grid { stroke:var(--line); stroke-width:1 }
 .pick { fill:transparent } .pick:hover { fill:var(--ink); fill-opacity:.12 }
 a { color:inherit } table { border-collapse:collapse; width:100%; font-size:13.5px; background:var(--card) }
