@@ -33,8 +33,12 @@ ServerRecording::ServerRecording(std::unique_ptr<RecordingTarget> target, std::s
 }
 
 void ServerRecording::finish() {
+  const bool until_now = recorder_.recording();
   recorder_.finish();
   file_.finish();
+  if (const auto failure = file_.failure(); failure && until_now) {
+    Log::warn("the end of the recording is missing: " + failure->message);
+  }
   Log::info("recorded " + path_,
             {{"requests", recorder_.requests()}, {"size", human_bytes(file_.written())}});
 }

@@ -53,7 +53,8 @@ CacheRecorder::CacheRecorder(RecordingSink& sink, RecorderOptions options)
 CacheRecorder::~CacheRecorder() { finish(); }
 
 void CacheRecorder::finish() {
-  if (std::exchange(finished_, true) || !recording_) return;
+  const bool began = engine_ != nullptr;
+  if (std::exchange(finished_, true) || !recording_ || !began) return;
   write_decoded();
   CacheEvent done;
   done.kind = EventKind::kDone;

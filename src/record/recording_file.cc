@@ -89,6 +89,11 @@ std::uint64_t RecordingFile::written() const {
   return written_;
 }
 
+std::optional<Error> RecordingFile::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 void RecordingFile::run() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -55,6 +55,8 @@ class RecordingFile final : public RecordingSink {
   // Returns when all that was taken has been written, or has failed.
   void finish();
   [[nodiscard]] std::uint64_t written() const;
+  // Why it ended early, if it did.
+  [[nodiscard]] std::optional<Error> failure() const;
 
  private:
   void run();

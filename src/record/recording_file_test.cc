@@ -81,6 +81,8 @@ TEST(RecordingFile, AFullDiskEndsItWithWholePieces) {
   file.finish();
   EXPECT_EQ(held, "01234567890123456789");
   EXPECT_EQ(file.written(), 20U);
+  ASSERT_TRUE(file.failure().has_value());
+  EXPECT_NE(file.failure()->message.find("No space left"), std::string::npos);
 }
 
 }  // namespace

@@ -237,6 +237,12 @@ std::vector<std::string> answers(CacheJournal* journal) {
   return all;
 }
 
+TEST(RecordingBesideTheServer, OfNoServerIsEmpty) {
+  MemorySink sink;
+  CacheRecorder(sink, {}).finish();
+  EXPECT_EQ(sink.bytes, "");
+}
+
 TEST(RecordingBesideTheServer, ChangesNoAnswerWhereverTheDiskFails) {
   const auto expected = answers(nullptr);
   for (int frames = 0; frames < 20; ++frames) {
