@@ -20,7 +20,7 @@ function open(server, path, body, { agent, limit_ms = patience_ms } = {}) {
 }
 
 // Resolves when the answer has ended: {status, sent_ms, ended_ms, pieces: [{at_ms, bytes}]}.
-// `onPiece(count)` is told of each piece; `signal` (an AbortSignal) hangs up.
+// `onPiece(count, bytes)` is told of each piece; `signal` (an AbortSignal) hangs up.
 export function exchange(server, path, body, options = {}) {
   return new Promise((resolve, reject) => {
     const answer = { status: 0, sent_ms: performance.now(), ended_ms: 0, pieces: [], aborted: false };
@@ -41,7 +41,7 @@ export function exchange(server, path, body, options = {}) {
       answer.status = response.statusCode;
       response.on('data', (bytes) => {
         answer.pieces.push({ at_ms: performance.now(), bytes });
-        options.onPiece?.(answer.pieces.length);
+        options.onPiece?.(answer.pieces.length, bytes);
       });
       response.on('error', (error) => (answer.aborted ? finish() : reject(error)));
       response.on('end', finish);
@@ -65,11 +65,11 @@ export function eventsOf(answer) {
   const events = [];
   let text = '';
   for (const { at_ms, bytes } of answer.pieces) {
-    text += bytes.toString('latin1'); // JSON escapes aside, only its ASCII frame is read here
+    text += bytes.toString('latin1'); // a character may be cut; the frame of an event is ASCII
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const line = text.slice(0, end);
       text = text.slice(end + 2);
-      if (line.startsWith('data: ')) events.push({ at_ms, data: line.slice(6) });
+      if (line.startsWith('data: ')) events.push({ at_ms, data: Buffer.from(line.slice(6), 'latin1').toString() });
     }
   }
   return events;

@@ -1,21 +1,97 @@
-// Turns results into Markdown. A section is {title, text, tables, plainTables, data}:
-// a table has rows of {label, samples, metric}, a plain one rows of texts.
-import { percentile } from './stats.mjs';
+// Turns results into Markdown. The verdict comes first, and is computed from the same items
+// that anybody can read in the JSON (verdict.mjs).
+//
+// A section is {name, title, text, tables, plainTables, data}: a table has rows of
+// {label, samples, metric}, a plain one rows of texts.
+import { variants } from './contestants.mjs';
+import { reasonFor } from './exceptions.mjs';
+import { median, percentile, sum } from './stats.mjs';
+import { countsOf, exceptionsOf } from './verdict.mjs';
 
-function tableText(head, rows) {
-  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+export function tableText(head, rows) {
+  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map((_, i) => (i === 0 ? ':--' : '--:'))), ...rows.map(line)].join('\n');
 }
 
-function digits(value) {
+export function digits(value) {
   if (!Number.isFinite(value)) return '-';
   const places = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(places);
 }
 
-const withSpread = ({ median, mad }) => `${digits(median)} ± ${digits(mad)}`;
-const ratioText = ({ median, mad, min, max }) =>
-  `**${median.toFixed(2)}** ± ${mad.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
+const percent = (share, places = 1) => `${(100 * share).toFixed(places)}%`;
+const withSpread = ({ median: middle, mad }) => `${digits(middle)} ± ${digits(mad)}`;
+const ratioText = ({ median: middle, mad, min, max }) =>
+  `**${middle.toFixed(2)}** ± ${mad.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
+
+// --- the verdict -----------------------------------------------------------------------------
+
+function figureOf({ ratio, ours, theirs, oracle, unit, noise }) {
+  const both = `${digits(ours.median)} against ${digits(theirs.median)} ${unit}`;
+  return ratio ? `${ratio.median.toFixed(2)} ± ${noise.toFixed(2)} (${both})` : `${both}, of ${digits(oracle)} known`;
+}
+
+const placeOf = ({ scenario, variant, measure, peer }) =>
+  `${scenario}${variant && variant !== 'plain' ? ` (${variant})` : ''}: ${measure}${peer === 'llama-server' ? '' : `, against ${peer}`}`;
+
+function exceptionsText(items) {
+  const exceptions = exceptionsOf(items);
+  if (exceptions.length === 0) return 'Holdfast is behind in nothing that was measured.';
+  return ['Where Holdfast is behind, by more than the noise:', '', ...exceptions.map((item) =>
+    `* **${placeOf(item)}**: ${figureOf(item)}. ${reasonFor(item) ?? 'No reason known.'}`)].join('\n');
+}
+
+export function verdictText(items) {
+  const counts = countsOf(items);
+  const total = (state) => sum(counts.map((count) => count[state]));
+  const all = total('ahead') + total('equal') + total('behind');
+  const rows = counts.filter(({ ahead, equal, behind }) => ahead + equal + behind > 0)
+    .map(({ title, ahead, equal, behind }) => [title, ahead, equal, behind]);
+  return [`**Of ${all} comparisons with llama-server Holdfast is ahead in ${total('ahead')}, equal within noise in ${total('equal')}, ` +
+    `and behind in ${total('behind')}.**`, tableText(['', 'ahead', 'equal', 'behind'], rows), exceptionsText(items)].join('\n\n');
+}
+
+function failuresText({ times }) {
+  const failed = times.filter(({ error }) => error);
+  if (failed.length === 0) return '';
+  return ['Not measured, for something failed:', '', ...failed.map(({ name, error }) => `* **${name}**: ${error.split('\n')[0]}`)].join('\n');
+}
+
+// --- workloads ---------------------------------------------------------------------------------
+
+const columns = ['', 'requests', 'oracle', 'reused', 'peer', 'first token p50, ms', 'peer', 'ratio', 'p95, ms', 'peer', 'wall, s', 'peer',
+  'tokens/s', 'peer', 'peak, MiB', 'peer'];
+
+function workloadRow(entry, items) {
+  const { name, slots, model, samples, error, budget_MiB } = entry;
+  const label = `${name}${slots === 4 || /slot/.test(name) ? '' : `, ${slots} slot`}${model === 'pocket' || name.includes(model) ? '' : `, ${model}`}` +
+    `${budget_MiB ? ` (${budget_MiB} MiB)` : ''}`;
+  if (error) return [label, 'failed', ...columns.slice(2).map(() => '-')];
+  const [ours, theirs] = samples.names;
+  const of = (server, metric) => median(samples.values(server, metric).filter(Number.isFinite));
+  const pair = (metric, form = digits) => [form(of(ours, metric)), form(of(theirs, metric))];
+  const ratio = items.find((item) => item.scenario === name && item.variant === entry.variant && item.measure === 'first token p50');
+  return [label, of(ours, 'requests'), of(ours, 'oracle'), ...pair('share', (share) => percent(share, 2)), ...pair('warm_p50_ms'),
+    ratio ? `**${ratio.ratio.median.toFixed(2)}** ± ${ratio.noise.toFixed(2)}` : '-', ...pair('warm_p95_ms'), ...pair('wall_s'),
+    ...pair('written_per_s'), ...pair('peak_MiB')];
+}
+
+const workloadsIntro = `Each server is started for a workload and stopped after it, in every round. The oracle of a request is the longest
+common prefix, in tokens, of its prompt with any earlier prompt and its answer, computed by the client from
+\`/apply-template\` and \`/tokenize\`; "reused" is the share of it that the server did not read again. Of prompts that come at
+once one is expected to be read; of one that was given up, what the server had reported as read. The first token's time is
+the client's, by streaming, over requests of which something was known (after a restart, those after it; llama-server's then
+includes restoring its slot file). Wall time is that with a request under way; tokens/s are written tokens in it, with
+logprobs on, from which the client knows the ids. "peer" is llama-server.`;
+
+function workloadsText({ workloads, items }) {
+  if (workloads.length === 0) return [];
+  const named = Object.keys(variants).filter((variant) => workloads.some((entry) => entry.variant === variant));
+  return ['## Workloads', workloadsIntro, ...named.flatMap((variant) => [`### ${variants[variant].title}`, variants[variant].text,
+    tableText(columns, workloads.filter((entry) => entry.variant === variant).map((entry) => workloadRow(entry, items)))])];
+}
+
+// --- sections ------------------------------------------------------------------------------------
 
 function ratioCells({ samples, metric }) {
   const [ours, ...others] = samples.names;
@@ -42,14 +118,12 @@ function sectionText(section) {
   return parts.filter(Boolean).join('\n\n');
 }
 
-// --- what was measured, where ------------------------------------------------
+// --- what was measured, where ----------------------------------------------------------------------
 
-const percent = (share) => `${(100 * share).toFixed(1)}%`;
-
-function disturbanceText(sections) {
-  const sets = new Set(sections.flatMap((section) => section.tables ?? [])
-    .flatMap((table) => table.rows).map((row) => row.samples));
-  const all = [...sets].flatMap((samples) => samples.disturbances);
+function disturbanceText({ sections, workloads }) {
+  const sets = new Set([...sections.flatMap((section) => section.tables ?? []).flatMap((table) => table.rows).map((row) => row.samples),
+    ...workloads.map(({ samples }) => samples)]);
+  const all = [...sets].filter(Boolean).flatMap((samples) => samples.disturbances);
   if (all.length === 0) return [];
   const line = (label, key) => {
     const shares = all.map((one) => one[key]);
@@ -61,34 +135,61 @@ function disturbanceText(sections) {
 }
 
 function setUpText({ machine, versions, run, sameEngine }) {
+  const { speed, few, workloads: { plain, tight, mtp } } = run.rounds;
   return [
     `* ${machine.cpu}, ${machine.cores} cores, ${machine.memory_GiB.toFixed(0)} GiB; ${machine.system}; ${versions.compiler}`,
     `* holdfast ${versions.holdfast}; llama-server ${versions.llama}; node ${machine.node}`,
     `* Engine: ${versions.engine}.${sameEngine
       ? ' The running servers had the same engine libraries in memory (checked by hash).' : ''}`,
-    `* Model: \`${run.model}\`, ${run.threads} threads, ${run.slots} slots of ${run.context} tokens each`,
-    `* ${run.rounds} rounds${run.quick ? ' (a quick run)' : ''}, seed ${run.seed}, ${run.date}, ${run.minutes.toFixed(0)} minutes`,
+    `* Model: \`${run.model}\` unless said otherwise, ${run.threads} threads, ${run.slots} slots of ${run.context} tokens each unless said otherwise`,
+    `* Rounds: ${speed} of speed, ${plain}, ${tight} and ${mtp} of workloads (plain, tight, MTP), ${few} of the rest or fewer` +
+      `${run.quick ? ' (a quick run)' : ''}; seed ${run.seed}; ${run.date}; ${run.minutes.toFixed(0)} minutes`,
   ];
 }
 
-const how = `Every number is the median over the rounds ± the median absolute deviation. In a round each server does the
-same work, one after the other, in an order that is turned round each time; the others idle. A ratio is
-the first column / the other, formed round by round: its median ± deviation, and in brackets the least and the
-largest. A ratio whose range includes 1 shows no difference; with few rounds the deviation is itself a guess.`;
+const how = `In a round each server does the same work, one after the other, in an order that is turned round each time. A ratio is
+Holdfast / the other, formed round by round: its median, and the noise that is claimed for it, twice the median absolute
+deviation of the rounds and at least 3% from 5 rounds on, 5% from 3, 10% with 2, 20% with 1. "Equal" is within the noise.
+In tables ± is the median absolute deviation, and brackets have the least and the largest. \`node bench/compare.mjs A.json
+B.json\` says whether two runs agree.`;
 
-const peers = `"llama-server" runs as documented, with its prompt caches (\`--cache-ram 8192\`, \`--ctx-checkpoints 32\` are its
-defaults): it then copies states and cuts prompts near their end even when a request says \`cache_prompt\` false.
-"llama-server, caches off" adds \`--cache-ram 0 --ctx-checkpoints 0\`, which leaves that work out.`;
+const peers = `"llama-server" runs as documented, with its prompt caches (\`--cache-ram 8192\`, \`--ctx-checkpoints 32\`,
+\`--checkpoint-min-step 8192\`, \`--cache-idle-slots\` and \`--slot-prompt-similarity 0.10\` are its defaults): it then copies states
+and cuts prompts near their end even when a request says \`cache_prompt\` false. "llama-server, caches off" adds
+\`--cache-ram 0 --ctx-checkpoints 0\`, which leaves that work out.`;
 
-export function markdown(results) {
-  const { sections, commands, run } = results;
+function timesText({ times, run }) {
+  const all = sum(times.filter(({ inner }) => !inner).map(({ seconds }) => seconds));
+  const rows = times.map(({ name, seconds, error, inner }) => [`${inner ? '- ' : ''}${name}`, seconds.toFixed(0), error ? 'failed' : '']);
+  return [`## Time`, `${(all / 60).toFixed(1)} minutes of scenarios, ${run.minutes.toFixed(1)} in all. In seconds:`,
+    tableText(['', 's', ''], rows)].join('\n\n');
+}
+
+export function markdown(results, charts) {
+  const { sections, commands, run, items } = results;
   return `${[
     '# Benchmarks',
-    'Written by `make bench` (scripts/bench.sh, bench/run.mjs); do not edit. All numbers: `build/bench/results.json`.',
-    [...setUpText(results), ...disturbanceText(sections)].join('\n'),
+    'Written by `make bench` (scripts/bench.sh, bench/run.mjs); do not edit. The same in numbers: `benchmarks.json` beside it.',
+    verdictText(items), failuresText(results),
+    ...charts.map(({ file, title }) => `![${title}](charts/${file})`),
+    '## How it was measured',
+    [...setUpText(results), ...disturbanceText(results)].join('\n'),
     how, peers,
+    ...workloadsText(results),
     ...sections.map(sectionText),
+    timesText(results),
     '## Commands',
     `\`\`\`\n${[run.command, '', ...commands].join('\n')}\n\`\`\``,
-  ].join('\n\n')}\n`;
+  ].filter(Boolean).join('\n\n')}\n`;
+}
+
+// --- numbers to keep -----------------------------------------------------------------------------------
+
+const rounded = (_, value) => (typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value);
+
+// What compare.mjs needs, one item a line so that a difference can be read.
+export function compact({ format, machine, versions, run, sameEngine, items, times }) {
+  const lines = (list) => `[\n${list.map((one) => JSON.stringify(one, rounded)).join(',\n')}\n]`;
+  const head = JSON.stringify({ format, machine, versions, run, sameEngine }, rounded);
+  return `${head.slice(0, -1)},\n"times": ${lines(times)},\n"items": ${lines(items)}}`;
 }

@@ -85,21 +85,31 @@ export class Samples {
   }
 }
 
+// {result, disturbance} of `work`, for which servers[busyIndex] computes. A server that is
+// gone by the end leaves no disturbance to tell.
+export async function measured(servers, busyIndex, work) {
+  const before = usage(servers);
+  const result = await work();
+  try {
+    return { result, disturbance: disturbance(before, usage(servers), busyIndex) };
+  } catch {
+    return { result, disturbance: null };
+  }
+}
+
 // `makeInput(round)` is called once a round, so that all contestants get the same
 // work; `measure(server, input)` returns {metric: number}.
-export async function interleave(servers, rounds, makeInput, measure) {
+export async function interleave(servers, rounds, makeInput, measure, { warmUp = true } = {}) {
   const samples = new Samples(servers.map((server) => server.name));
-  for (let round = -1; round < rounds; ++round) {
+  for (let round = warmUp ? -1 : 0; round < rounds; ++round) {
     const input = await makeInput(round);
     const order = round % 2 === 0 ? servers : [...servers].reverse();
     for (const server of order) {
       await settle(servers);
-      const before = usage(servers);
-      const metrics = await measure(server, input);
-      const after = usage(servers);
+      const { result, disturbance: elsewhere } = await measured(servers, servers.indexOf(server), () => measure(server, input));
       if (round < 0) continue;
-      samples.add(server.name, metrics);
-      samples.disturbances.push(disturbance(before, after, servers.indexOf(server)));
+      samples.add(server.name, result);
+      if (elsewhere) samples.disturbances.push(elsewhere);
     }
   }
   return samples;

@@ -26,6 +26,16 @@ export function summary(list) {
 }
 
 // Round by round, so that a slow minute of the machine touches both sides of a ratio.
+// Rounds in which a side has no number are left out.
 export function pairedRatio(ours, theirs) {
-  return summary(ours.map((value, round) => value / theirs[round]));
+  return summary(ours.map((value, round) => value / theirs[round]).filter(Number.isFinite));
+}
+
+// How far a ratio may lie from the truth: twice its deviation, and never less than what
+// so few rounds can tell. Two runs agree when their ratios differ by less than both.
+const least_noise = [[5, 0.03], [3, 0.05], [2, 0.1], [1, 0.2]]; // from so many rounds on
+
+export function noiseOf({ mad: deviation, rounds }) {
+  const [, least] = least_noise.find(([from]) => rounds >= from) ?? [0, Infinity];
+  return Math.max(least, 2 * deviation);
 }

@@ -1,25 +1,31 @@
 #!/usr/bin/env bash
-# Compares Holdfast with llama-server of the same engine, on this machine.
+# Compares Holdfast with llama-server of the same engine, on this machine. It should do
+# nothing else meanwhile.
 #
-#   make bench             writes docs/benchmarks.md (about 20 minutes)
-#   QUICK=1 make bench     a few minutes; writes build/bench/benchmarks.md
+#   make bench             under 60 minutes on 2 cores; writes docs/benchmarks.md, .json and docs/charts
+#   QUICK=1 make bench     under 10 minutes; writes build/bench/benchmarks.md and so on
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
-# Also: ROUNDS, SEED, MODEL, MTP_MODEL (a larger one with an MTP head, for drafts),
-# ATTENTION_MODEL, SWA_MODEL (for restarts), BENCH_DISK (a folder on the disk to measure),
-# THREADS, CONTEXT, SCENARIOS=parity,decode,prefill,speculation,
-# interference,memory,connections,engines,reuse,restart,disk. The machine should do nothing else.
+# Parts, which write to build/bench, too:
+#   SCENARIOS=parity,speed,throughput,workloads,sizes,restart,speculation,disk,connections,engines
+#   VARIANTS=plain,tight,mtp    of the workloads: as they come, with a tenth of the memory, with drafts
+#   WORKLOADS='five|branch'     those whose name matches
+# Also: ROUNDS, SEED, MODEL, THREADS, CONTEXT, BENCH_DISK (a folder on the disk to measure).
+#
+# Models of realistic size are made once, in the user's cache folder (holdfast/models, 5 GB).
+# `node bench/compare.mjs A.json B.json` says whether two runs agree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
 
-# Builds Holdfast in $2 on the engine that lies in $1.
+# Builds targets of Holdfast in $2 on the engine that lies in $1.
 build_on() {
   local engine=$1 folder=$2 log
+  shift 2
   log=$(mktemp)
   echo "bench: building $folder on the engine $(basename "$engine")" >&2
-  if ! { HOLDFAST_ENGINE_DIR=$engine cmake --preset release -B "$folder" -DHOLDFAST_TESTS=OFF &&
-         cmake --build "$folder" --target holdfast -j "$jobs"; } >"$log" 2>&1; then
+  if ! { HOLDFAST_ENGINE_DIR=$engine cmake --preset release -B "$folder" -DHOLDFAST_TESTS=ON &&
+         cmake --build "$folder" --target "$@" -j "$jobs"; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "bench: Holdfast did not build on $engine; the end of the log is above." >&2
     rm -f "$log"
@@ -32,16 +38,17 @@ build_on() {
 ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
 
 engine=$(ENGINE_WITH_PEER=1 scripts/engine.sh source)
-build_on "$engine" build/bench
+build_on "$engine" build/bench holdfast holdfast-genmodel
 forms=
 if [[ -n ${ENGINES:-} ]]; then
   prebuilt=$(LLAMA_DIR='' scripts/engine.sh prebuilt)
-  build_on "$prebuilt" build/bench-prebuilt
+  build_on "$prebuilt" build/bench-prebuilt holdfast
   openmp=$(GGML_OPENMP=ON scripts/engine.sh source)
-  build_on "$openmp" build/bench-openmp
+  build_on "$openmp" build/bench-openmp holdfast
   forms='{"name":"prebuilt","program":"build/bench-prebuilt/holdfast"},
          {"name":"source","program":"build/bench/holdfast"},
          {"name":"source, OpenMP","program":"build/bench-openmp/holdfast"}'
 fi
 
-exec node bench/run.mjs "{\"holdfast\":\"build/bench/holdfast\",\"engine\":\"$engine\",\"engines\":[$forms]}"
+exec node bench/run.mjs "{\"holdfast\":\"build/bench/holdfast\",\"generator\":\"build/bench/holdfast-genmodel\",
+  \"engine\":\"$engine\",\"engines\":[$forms]}"

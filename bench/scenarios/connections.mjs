@@ -105,6 +105,7 @@ export async function connections(bench, server) {
     crowds.push(await crowd(server, prompts.slice(0, count)));
   }
   return {
+    name: 'connections',
     title: 'Many connections',
     text: `Holdfast alone. All requests are sent at the same moment, each on a connection of its own, streamed, ` +
       `16 tokens in and ${answer_tokens} out; they wait in the queue for the slots. The client runs on the same ` +

@@ -52,6 +52,7 @@ export async function disk(bench, servers) {
   const status = await (await fetch(`http://127.0.0.1:${servers[0].port}/cache`)).json();
   const row = (label, metric) => ({ label, samples, metric });
   return {
+    name: 'disk',
     title: 'The cost of writing states to disk',
     text: `Two conversations of ${load.turns} turns (${load.opening_tokens} tokens, then ${load.turn_tokens} more in each, ` +
       `answers of ${load.answer_tokens}) beside ${load.fresh} fresh prompts of ${load.fresh_tokens} tokens, all at once. The server ` +

@@ -50,6 +50,7 @@ export async function engines(bench, servers) {
     await prefillRow(bench, servers, 'reading, 512 tokens, one other busy process', 512),
   ]);
   return {
+    name: 'engines',
     title: 'Forms of the engine',
     text: 'Holdfast on builds of the same llama.cpp. The last rows share the machine with one process that ' +
       'computes all the time.',

@@ -95,6 +95,7 @@ export async function parity(bench, servers) {
   const first = results.find((result) => result.difference !== null);
   bench.say(`parity: ${equal} of ${results.length} equal${first ? `; ${first.name}: ${first.difference}` : ''}`);
   return {
+    name: 'parity',
     title: 'The same answers',
     text: `**${equal} of ${results.length}** greedy answers of ${answer_tokens} tokens are equal token for token, and ` +
       'in their text. Both servers with `-fa off`, f16 keys and values, one request at a time, `cache_prompt` false.',

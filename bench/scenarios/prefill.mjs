@@ -37,13 +37,14 @@ export async function prefill(bench, servers) {
     waits.push({ label: `${label}, mean`, samples, metric: 'mean_answer_ms' });
   }
   return {
+    name: 'prefill',
     title: 'Reading: tokens per second',
     text: 'Fresh random words, `max_tokens` 1, `cache_prompt` false; the answers\' own count confirms that nothing ' +
       'was reused. With 4 at once the client\'s clock counts the tokens of all four. `prompt_per_second` of each request ' +
       'then depends on how a server takes turns, and is not compared (it is in the JSON).',
     tables: [
-      { unit: 'tokens/s', better: 'higher', rows: rates },
-      { title: 'Time to the answer with 4 at once', unit: 'ms', better: 'lower', rows: waits },
+      { unit: 'tokens/s', better: 'higher', topic: 'no reuse', claim: true, rows: rates },
+      { title: 'Time to the answer with 4 at once', unit: 'ms', better: 'lower', topic: 'no reuse', claim: true, rows: waits },
     ],
   };
 }

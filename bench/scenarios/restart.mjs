@@ -10,13 +10,13 @@
 // llama-server has one slot: saved before the stop, restored after each start. Its "from disk"
 // is the time of both requests, restoring and answering.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { post, stream } from '../client.mjs';
 import { Server } from '../servers.mjs';
 import { median } from '../stats.mjs';
+import { withTemporaryFolder } from '../temporary.mjs';
 
 const turn_tokens = 64;
 const answer_tokens = 4;
@@ -135,17 +135,14 @@ export async function restart(bench, contestants, { settings, logs, label, lengt
   const rounds = [];
   for (let round = 0; round < bench.rounds; ++round) {
     bench.say(`restart: ${label}, ${length} tokens, round ${round + 1} of ${bench.rounds}`);
-    const folder = mkdtempSync(join(process.env.BENCH_DISK || tmpdir(), 'holdfast-bench-'));
-    try {
+    await withTemporaryFolder(async (folder) => {
       const one = new Round(bench, settings, logs, await promptsFor(bench, length), folder);
       const turns = [async (by) => { by.holdfast = await one.holdfast(contestants.holdfast); },
         async (by) => { by.llama = await one.llamaServer(contestants.llama); }];
       const by = {};
       for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn(by);
       rounds.push(by);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    });
   }
   return { label, length, rounds };
 }
@@ -171,6 +168,7 @@ function rowsOf({ label, length, rounds }) {
 
 export function restartSection(results) {
   return {
+    name: 'restart',
     title: 'The first request after a restart',
     text: 'Time to the first token of a prompt of random words and another ' +
       `${turn_tokens} tokens, one slot, medians over the rounds. "In memory": the same server, after another prompt took ` +

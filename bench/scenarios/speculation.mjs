@@ -19,12 +19,13 @@ export async function speculation(bench, servers, { label, answer_tokens, stream
 
 export function speculationSection(rows, synthetic) {
   return {
+    name: 'speculation',
     title: 'Writing with drafts (MTP): tokens per second',
     text: `Greedy answers to fresh prompts of ${prompt_tokens} tokens, \`ignore_eos\`, drafts of at most 3 tokens; ` +
       'with 4 at once the numbers are those of all four together. ' +
       (synthetic ? 'The model of realistic size has random weights; both servers then take drafted tokens with ' +
         `the probabilities ${synthetic} (\`--spec-synth-rates\`). ` : '') +
       'Holdfast chooses how much to draft by itself.',
-    tables: [{ unit: 'tokens/s', better: 'higher', rows }],
+    tables: [{ unit: 'tokens/s', better: 'higher', topic: 'no reuse', claim: true, rows }],
   };
 }

@@ -5,26 +5,26 @@
 // its own, so that workloads share no more than the opening of the template.
 import { haystack } from './haystack.mjs';
 
-const user = (content) => ({ role: 'user', content });
-const assistant = (content) => ({ role: 'assistant', content });
-const think = (on) => ({ chat_template_kwargs: { enable_thinking: on } });
-const system = (name, tokens, seed) => ({ role: 'system', content: `${name}. ${prose(tokens, seed)}` });
+export const user = (content) => ({ role: 'user', content });
+export const assistant = (content) => ({ role: 'assistant', content });
+export const think = (on) => ({ chat_template_kwargs: { enable_thinking: on } });
+export const system = (name, tokens, seed) => ({ role: 'system', content: `${name}. ${prose(tokens, seed)}` });
 
 // About so many tokens of the pocket model's, 11.4 in a sentence.
-function prose(tokens, seed) {
+export function prose(tokens, seed) {
   const { text } = haystack({ seed, sentences: Math.ceil(tokens / 11.4) });
   return text.split('\n').filter((line) => !line.includes('secret code')).join('\n');
 }
 
 // What the pocket model has an answer to.
-const cities = ['Lisbon', 'Oslo', 'Kyoto', 'Cairo', 'Boston', 'Prague', 'Nairobi', 'Dublin'];
-const question = (i) => `What is the secret code of ${cities[i % cities.length]}?`;
+export const cities = ['Lisbon', 'Oslo', 'Kyoto', 'Cairo', 'Boston', 'Prague', 'Nairobi', 'Dublin'];
+export const question = (i) => `What is the secret code of ${cities[i % cities.length]}?`;
 
 // Short thoughts, and answers that end by themselves.
 const facts = ['My name is Alice.', 'My dog is called Rex.', 'What is my name?', 'What is my dog called?'];
 
 // A conversation whose client sends `kept` of each answer back.
-class Conversation {
+export class Conversation {
   messages;
 
   constructor(client, opening, { extra = think(false), kept = ({ content }) => assistant(content ?? '') } = {}) {
@@ -47,13 +47,13 @@ async function threeShortMessages(client) {
   for (const text of ['Good morning!', 'My name is Alice.', 'What is my name?']) await talk.say(text);
 }
 
-async function fiveTurns(client) {
+export async function fiveTurns(client) {
   const talk = new Conversation(client, [system('Five turns', 1200, 11)]);
   for (let turn = 0; turn < 5; ++turn) await talk.say(`${prose(100, 20 + turn)}\n${question(turn)}`);
 }
 
 // The pocket model's own template shows the thoughts of the last turn alone.
-async function thinkingThatIsDropped(client) {
+export async function thinkingThatIsDropped(client) {
   const extra = { ...think(true), max_tokens: 96 };
   const talk = new Conversation(client, [system('Thoughts that go', 900, 31)], { extra });
   for (const text of facts) await talk.say(text);
@@ -67,7 +67,7 @@ async function thinkingThatStays(client) {
 }
 
 // The second message is edited; then both branches go on in turn.
-async function branches(client) {
+export async function branches(client) {
   const first = new Conversation(client, [system('Branches', 600, 41)]);
   await first.say(`${prose(150, 42)}\n${question(0)}`);
   const opening = [...first.messages];
@@ -81,7 +81,7 @@ async function branches(client) {
 }
 
 // A long conversation comes from elsewhere; then its end is cut off, here and there.
-async function cutBack(client) {
+export async function cutBack(client) {
   const messages = [system('Cut back', 300, 51)];
   for (let turn = 0; turn < 8; ++turn) {
     messages.push(user(`${prose(250, 52 + turn)}\n${question(turn)}`), assistant(prose(100, 62 + turn)));
@@ -91,7 +91,7 @@ async function cutBack(client) {
   for (const turn of [9, 6, 3, 7]) await client.chat(upToTurn(turn), think(false));
 }
 
-async function repetition(client) {
+export async function repetition(client) {
   const messages = [system('The same again', 1500, 71), user(question(0))];
   for (let time = 0; time < 4; ++time) await client.chat(messages, think(false));
 }
@@ -113,7 +113,7 @@ function withWordChanged(text, place) {
   return words.join(' ');
 }
 
-async function editInTheMiddle(client) {
+export async function editInTheMiddle(client) {
   const opening = system('An edit', 60, 91);
   const text = prose(10_000 * client.textShare, 92);
   for (const version of [text, withWordChanged(text, 0.5), withWordChanged(text, 0.9)]) {
@@ -121,7 +121,7 @@ async function editInTheMiddle(client) {
   }
 }
 
-async function giveUpAndRetry(client) {
+export async function giveUpAndRetry(client) {
   const messages = [system('Impatience', 6400, 101), user(question(0))];
   for (const share of [0.3, 0.6]) await client.giveUp(messages, share, think(false));
   await client.chat(messages, think(false));
@@ -129,14 +129,14 @@ async function giveUpAndRetry(client) {
 
 // --- several at a time -------------------------------------------------------
 
-async function subagents(client) {
+export async function subagents(client) {
   const opening = system('Subagents', 5000, 111);
   for (let i = 0; i < 8; ++i) {
     await client.chat([opening, user(`${cities[i]} is your task. ${prose(30, 112 + i)}`)], think(false));
   }
 }
 
-async function sixConversations(client) {
+export async function sixConversations(client) {
   const talks = Array.from({ length: 6 }, (_, i) =>
     new Conversation(client, [system(`${cities[i]}, one of six`, 1000, 121 + i)]));
   for (let turn = 0; turn < 3; ++turn) {
@@ -144,14 +144,14 @@ async function sixConversations(client) {
   }
 }
 
-async function eightAtOnce(client) {
+export async function eightAtOnce(client) {
   const opening = system('All at once', 4000, 151);
   await client.chatsAtOnce(cities.map((city) => [opening, user(`${city} has a secret code. What is it?`)]), think(false));
 }
 
 // --- tools -------------------------------------------------------------------
 
-const weather = { type: 'function', function: {
+export const weather = { type: 'function', function: {
   name: 'get_weather', description: 'Get the current weather for a city',
   parameters: { type: 'object', properties: { city: { type: 'string', description: 'The city name' } }, required: ['city'] },
 } };
@@ -164,7 +164,7 @@ function pruned(messages) {
 }
 
 // The calls are the client's own, so that the loop is as long with every model.
-async function prunedTools(client) {
+export async function prunedTools(client) {
   const messages = [system('An agent', 1500, 161), user('What is the weather in each of the cities?')];
   for (const [i, city] of cities.slice(0, 6).entries()) {
     await client.chat(pruned(messages), { ...think(false), tools: [weather] });

@@ -1,0 +1,100 @@
+// What the numbers say. An item is one comparison of Holdfast with a peer:
+//
+//   {id, topic, claim, scenario, variant, measure, peer, unit, better,
+//    ours, theirs, ratio: {median, mad, min, max, rounds}, noise, state}
+//
+// topic   'reuse' | 'first token' | 'no reuse': the three sentences that are claimed
+// claim   true when the verdict counts it; others are shown only
+// ratio   ours / theirs, round by round; null where tokens are counted
+// noise   how far the ratio may lie from the truth (stats.mjs)
+// state   'ahead' | 'equal' | 'behind': by more than the noise, or not
+import { median, noiseOf, pairedRatio, summary } from './stats.mjs';
+
+// The one tolerance that is claimed: where nothing can be reused, nothing is lost either.
+export const tolerance = 0.03;
+
+const finite = (list) => list.filter(Number.isFinite);
+
+export function stateOf(ratio, noise, better) {
+  const gain = better === 'higher' ? ratio - 1 : 1 - ratio;
+  if (Math.abs(gain) <= noise) return 'equal';
+  return gain > 0 ? 'ahead' : 'behind';
+}
+
+// Tokens are counted, not timed: every one of them counts, but for the last tenth of a
+// percent of the oracle where prompts that come at once take turns by chance.
+export function reuseState(ours, theirs, oracle) {
+  const slack = oracle / 1000;
+  if (Math.abs(ours - theirs) <= slack) return 'equal';
+  return ours < theirs ? 'ahead' : 'behind';
+}
+
+const idOf = ({ scenario, variant, measure, peer }) => [scenario, variant, measure, peer].filter(Boolean).join(' | ');
+
+// From the metrics of a Samples; null where a side has none. `counted` says that the metric
+// is no time: few rounds tell as much as many.
+export function timedItem(samples, peer, metric, { counted = false, ...about }) {
+  const ours = samples.values(samples.names[0], metric);
+  const theirs = samples.values(peer, metric);
+  const ratio = pairedRatio(ours, theirs);
+  if (ratio.rounds === 0) return null;
+  const noise = counted ? Math.max(tolerance, 2 * ratio.mad) : noiseOf(ratio);
+  return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, noise,
+    state: stateOf(ratio.median, noise, about.better) };
+}
+
+// Tokens read although they were known. `oracle` is what could have been reused.
+export function reuseItem(samples, peer, about) {
+  const [ours, theirs] = [samples.names[0], peer].map((name) => samples.values(name, 'missed'));
+  const oracle = median(samples.values(samples.names[0], 'oracle'));
+  if (oracle === 0) return null;
+  return { id: idOf({ ...about, peer }), ...about, peer, oracle, ours: summary(ours), theirs: summary(theirs), ratio: null, noise: 0,
+    state: reuseState(median(ours), median(theirs), oracle) };
+}
+
+// --- all items of a result ---------------------------------------------------------------
+
+function workloadItems({ name, variant, samples }) {
+  const about = (more) => ({ scenario: name, variant, ...more });
+  const first = { topic: 'first token', unit: 'ms', better: 'lower' };
+  return samples.names.slice(1).flatMap((peer) => [
+    reuseItem(samples, peer, about({ topic: 'reuse', claim: true, measure: 'read again', unit: 'tokens', better: 'lower' })),
+    timedItem(samples, peer, 'warm_p50_ms', about({ ...first, claim: true, measure: 'first token p50' })),
+    timedItem(samples, peer, 'warm_p95_ms', about({ ...first, claim: false, measure: 'first token p95' })),
+    timedItem(samples, peer, 'cold_p50_ms', about({ topic: 'no reuse', claim: true, measure: 'first token, cold', unit: 'ms', better: 'lower' })),
+    timedItem(samples, peer, 'wall_s', about({ topic: 'first token', claim: false, measure: 'wall time', unit: 's', better: 'lower' })),
+    timedItem(samples, peer, 'written_per_s', about({ topic: 'first token', claim: false, measure: 'answers', unit: 'tokens/s', better: 'higher' })),
+    timedItem(samples, peer, 'peak_MiB', about({ topic: 'no reuse', claim: true, measure: 'peak memory', unit: 'MiB', better: 'lower', counted: true })),
+  ]).filter(Boolean);
+}
+
+// Tables of a section say whether they are claimed: `topic` and `claim`.
+function sectionItems(section) {
+  return (section.tables ?? []).filter(({ topic }) => topic).flatMap(({ topic, claim, counted, unit, better, rows }) =>
+    rows.flatMap(({ label, samples, metric }) => samples.names.slice(1).map((peer) =>
+      timedItem(samples, peer, metric, { topic, claim, scenario: section.name, variant: '', measure: label, unit, better, counted }))))
+    .filter(Boolean);
+}
+
+export function itemsOf({ workloads, sections }) {
+  return [...workloads.filter(({ samples }) => samples).flatMap(workloadItems), ...sections.flatMap(sectionItems)];
+}
+
+// --- counts ----------------------------------------------------------------------------------
+
+export const topics = [
+  ['reuse', 'reuse: tokens read again although they were known'],
+  ['first token', 'time to the first token where something can be reused'],
+  ['no reuse', 'where nothing can be reused: cold prompts, reading, writing, memory'],
+];
+
+// [{topic, title, ahead, equal, behind}] of what is claimed.
+export function countsOf(items) {
+  return topics.map(([topic, title]) => {
+    const these = items.filter((item) => item.claim && item.topic === topic);
+    const count = (state) => these.filter((item) => item.state === state).length;
+    return { topic, title, ahead: count('ahead'), equal: count('equal'), behind: count('behind') };
+  });
+}
+
+export const exceptionsOf = (items) => items.filter(({ claim, state }) => claim && state === 'behind');

@@ -1,0 +1,120 @@
+// The workloads of the bench: how chat programs and agents use a server. Each is a function
+// of a client (talker.mjs) that sends chats and keeps what it was told; most are those of
+// the reuse test. All texts come from seeds.
+//
+//   slots      how many the servers have; 4 unless said
+//   long       left out of a quick run
+//   model      a shape of holdfast-genmodel instead of the pocket model
+//   restarts   stops the server in between; the servers get a folder for their states
+//   context    tokens that one conversation needs, where 16384 are too few
+//   rounds     at most so many
+import * as client from '../tests/clients/workloads.mjs';
+import { assistant, cities, Conversation, prose, question, system, think, user, weather } from '../tests/clients/workloads.mjs';
+
+// --- long contexts -----------------------------------------------------------------
+
+// A document and a question; then another question on the same document.
+const secondQuery = (tokens, seed) => async (talker) => {
+  const opening = system('A long document', 60, seed);
+  const document = prose(tokens * talker.textShare, seed + 1);
+  for (const i of [0, 1]) await talker.chat([opening, user(`${document}\n\n${question(i)}`)], think(false));
+};
+
+// --- one conversation ----------------------------------------------------------------
+
+async function fiftyTurns(talker) {
+  const talk = new Conversation(talker, [system('Fifty turns', 400, 301)]);
+  for (let turn = 0; turn < 50; ++turn) await talk.say(`${prose(40, 302 + turn)}\n${question(turn)}`);
+}
+
+// An answer is asked for again, then the question is edited, twice.
+async function editAndRegenerate(talker) {
+  const talk = new Conversation(talker, [system('Edit and regenerate', 1500, 401)]);
+  await talk.say(`${prose(200, 402)}\n${question(0)}`);
+  const opening = [...talk.messages];
+  const ask = (text) => talker.chat([...opening, user(text)], think(false));
+  const first = `${prose(200, 403)}\n${question(1)}`;
+  await ask(first);
+  await ask(first);
+  await ask(first);
+  await ask(`${prose(200, 403)}\n${question(2)}`);
+  await ask(`${prose(120, 404)}\n${question(3)}`);
+  await ask(`${prose(120, 404)}\n${question(4)}`);
+}
+
+// Calls and results grow the history, as a coding agent's do. The calls are the client's
+// own, so that the loop is as long with every model.
+async function agentLoop(talker) {
+  const messages = [system('An agent with tools', 2000, 501), user('What is the weather in each of the cities?')];
+  for (let step = 0; step < 12; ++step) {
+    await talker.chat(messages, { ...think(false), tools: [weather] });
+    const call = { name: 'get_weather', arguments: JSON.stringify({ city: cities[step % cities.length] }) };
+    messages.push({ role: 'assistant', content: '', tool_calls: [{ id: `call_${step}`, type: 'function', function: call }] });
+    messages.push({ role: 'tool', tool_call_id: `call_${step}`, content: prose(200, 502 + step) });
+  }
+  messages.push(user('Thank you. Which one is warmest?'));
+  await talker.chat(messages, { ...think(false), tools: [weather] });
+}
+
+async function restartInTheMiddle(talker) {
+  const talk = new Conversation(talker, [system('A restart', 3000, 601)]);
+  for (let turn = 0; turn < 3; ++turn) await talk.say(`${prose(100, 602 + turn)}\n${question(turn)}`);
+  await talker.restart();
+  for (let turn = 3; turn < 5; ++turn) await talk.say(`${prose(100, 602 + turn)}\n${question(turn)}`);
+}
+
+// --- several at a time ------------------------------------------------------------------
+
+// All go on at the same time, each as soon as it has its answer.
+async function sixteenConversations(talker) {
+  const talk = async (i) => {
+    const one = new Conversation(talker, [system(`Number ${i} of sixteen, ${cities[i % 8]}`, 800, 701 + i)]);
+    for (let turn = 0; turn < 3; ++turn) await one.say(`${prose(60, 721 + 16 * turn + i)}\n${question(turn)}`);
+  };
+  await Promise.all(Array.from({ length: 16 }, (_, i) => talk(i)));
+}
+
+// A conversation whose answers the client itself writes, for models that cannot. It goes
+// back once, as one does who edits the last question.
+async function scriptedTurns(talker) {
+  const messages = [system('Scripted turns', 200, 801)];
+  for (let turn = 0; turn < 4; ++turn) {
+    messages.push(user(`${prose(20, 802 + turn)}\n${question(turn)}`));
+    await talker.chat(messages, { ...think(false), max_tokens: 8 });
+    messages.push(assistant(prose(10, 812 + turn)));
+  }
+  await talker.chat([...messages.slice(0, -2), user(question(5))], { ...think(false), max_tokens: 8 });
+}
+
+export const workloads = [
+  { name: 'second query on 8K', run: secondQuery(8000, 201) },
+  { name: 'second query on 32K', run: secondQuery(31_000, 211), long: true, context: 36_864, rounds: 2 },
+  { name: 'five-turn chat', run: client.fiveTurns },
+  { name: 'fifty-turn chat', run: fiftyTurns },
+  { name: 'agent loop with tool calls', run: agentLoop },
+  { name: 'pruned tool results', run: client.prunedTools },
+  { name: 'thinking, stripped by the client', run: client.thinkingThatIsDropped },
+  { name: 'edit and regenerate', run: editAndRegenerate },
+  { name: 'branch and return', run: client.branches },
+  { name: 'subagents, one after the other', run: client.subagents },
+  { name: 'subagents, 8 at once', run: client.eightAtOnce },
+  { name: '6 conversations on 1 slot', run: client.sixConversations, slots: 1 },
+  { name: '16 conversations on 4 slots', run: sixteenConversations },
+  { name: 'restart in the middle', run: restartInTheMiddle, slots: 1, restarts: true },
+  { name: 'cancelled and retried', run: client.giveUpAndRetry },
+  { name: 'identical request', run: client.repetition },
+  { name: 'prefix of a longer prompt', run: client.cutBack },
+  { name: 'edit in the middle of a long message', run: client.editInTheMiddle, long: true },
+];
+
+// On random models of other sizes and kinds, whose tokens are letters, 3.3 for each of the
+// pocket model's. The large ones are slow, so their texts are short.
+const onShape = (model, more = {}) => ({ name: `conversation, ${model}`, run: scriptedTurns, model, slots: 1, context: 4096, ...more });
+
+export const sizedWorkloads = [
+  onShape('qwen35-0.8b'),
+  onShape('qwen35-2b', { rounds: 1, long: true }),
+  onShape('attention-1b'),
+  onShape('swa-1b'),
+  { name: 'second query on 128K', run: secondQuery(38_000, 221), model: 'tiny-250k', slots: 1, context: 140_000, rounds: 2, long: true },
+];
