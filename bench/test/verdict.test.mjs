@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { compareItems, compareText } from '../compare.mjs';
+import { tightBudget_MiB, variants } from '../contestants.mjs';
+import { compact, markdown, verdictText } from '../report.mjs';
+import { chartsOf } from '../pictures.mjs';
+import { Samples } from '../rounds.mjs';
+import { countsOf, exceptionsOf, itemsOf, reuseState, stateOf } from '../verdict.mjs';
+
+// A workload in which Holdfast's first token takes `ours_ms` and the peer's 100 ms.
+function workload(name, ours_ms, missed, variant = 'plain') {
+  const samples = new Samples(['holdfast', 'llama-server']);
+  const metrics = (warm, again) => ({ requests: 5, oracle: 1000, missed: again, share: 1 - again / 1000, warm_p50_ms: warm, warm_p95_ms: warm,
+    cold_p50_ms: 500, wall_s: 2, written_per_s: 40, peak_MiB: 100, first_ms: [warm] });
+  for (let round = 0; round < 5; ++round) {
+    samples.add('holdfast', metrics(ours_ms, missed));
+    samples.add('llama-server', metrics(100, 200));
+  }
+  return { name, variant, slots: 4, model: 'pocket', samples };
+}
+
+function resultsOf(workloads) {
+  const run = { model: 'm', threads: 2, slots: 4, context: 1, seed: 1, date: 'd', minutes: 1, command: 'make bench',
+    rounds: { speed: 5, few: 3, workloads: { plain: 3, tight: 2, mtp: 2 } } };
+  return { format: 1, machine: { cpu: 'c', cores: 2, memory_GiB: 1, system: 's', node: 'n' }, versions: {}, run, sameEngine: true,
+    items: itemsOf({ workloads, sections: [] }), workloads, sections: [], times: [{ name: 'x', seconds: 3, error: 'it broke' }], commands: [] };
+}
+
+test('a difference within the noise is none', () => {
+  assert.equal(stateOf(0.98, 0.03, 'lower'), 'equal');
+  assert.equal(stateOf(0.9, 0.03, 'lower'), 'ahead');
+  assert.equal(stateOf(0.9, 0.03, 'higher'), 'behind');
+  assert.equal(stateOf(1.2, 0.03, 'higher'), 'ahead');
+});
+
+test('tokens are counted to a thousandth of the oracle', () => {
+  assert.equal(reuseState(10, 11, 1000), 'equal');
+  assert.equal(reuseState(10, 12, 1000), 'ahead');
+  assert.equal(reuseState(12, 10, 1000), 'behind');
+});
+
+test('the verdict counts what is claimed, and lists what is behind with its figure', () => {
+  const items = itemsOf({ workloads: [workload('quick', 50, 0), workload('slow', 140, 300)], sections: [] });
+  const [reuse, first, none] = countsOf(items);
+  assert.deepEqual([reuse.ahead, reuse.behind, first.ahead, first.behind, none.equal], [1, 1, 1, 1, 4]);
+  assert.deepEqual(exceptionsOf(items).map(({ measure }) => measure), ['read again', 'first token p50']);
+  const text = verdictText(items);
+  assert.match(text, /Of 8 comparisons .* ahead in 2, equal within noise in 4, and behind in 2/);
+  assert.match(text, /slow: first token p50\*\*: 1\.40 ± 0\.03 \(140 against 100 ms\)\. No reason known\./);
+  assert.doesNotMatch(text, /quick/);
+});
+
+test('a failed scenario is told and does not hide the others', () => {
+  const failed = { name: 'broken', variant: 'plain', slots: 4, model: 'pocket', error: 'it broke' };
+  const results = resultsOf([workload('whole', 50, 0), failed]);
+  const text = markdown(results, chartsOf(results));
+  assert.match(text, /\| broken \| failed \|/);
+  assert.match(text, /\| whole \| 5 \| 1000 \| 100\.00% \| 80\.00% \|/);
+  assert.match(text, /Not measured[^]*\*\*x\*\*: it broke/);
+});
+
+test('two runs agree within what both state', () => {
+  const items = (ms, missed) => itemsOf({ workloads: [workload('one', ms, missed)], sections: [] });
+  const same = compareItems(items(50, 0), items(54, 0));
+  assert.ok(same.rows.every(({ agrees }) => agrees));
+  const other = compareItems(items(50, 0), items(120, 7));
+  const differing = other.rows.filter(({ agrees }) => !agrees).map(({ id }) => id);
+  assert.deepEqual(differing.filter((id) => /p50|again/.test(id)).length, 2);
+  assert.ok(other.rows.some(({ turned }) => turned));
+  assert.match(compareText(other), /TURNED/);
+});
+
+test('the kept numbers can be read back and compared', () => {
+  const results = resultsOf([workload('one', 50, 0)]);
+  const back = JSON.parse(compact(results));
+  assert.equal(back.format, 1);
+  assert.ok(compareItems(back.items, results.items).rows.every(({ agrees }) => agrees));
+});
+
+test('a tight budget is a tenth, the same for both, and never nothing', () => {
+  assert.equal(tightBudget_MiB(250), 25);
+  assert.equal(tightBudget_MiB(3), 1);
+  for (const kind of ['holdfast', 'llama-server']) {
+    const { extra } = variants.tight.set({ kind, name: kind }, 7);
+    assert.equal(extra[extra.indexOf('--cache-ram') + 1], '7');
+  }
+});
