@@ -46,15 +46,23 @@ function legend(entries, x, y) {
 
 // --- axes ----------------------------------------------------------------------------------
 
-// Round values that cover [low, high] on a logarithmic axis.
-export function logTicks(low, high) {
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
-    for (const step of [1, 2, 5]) ticks.push(Number((step * 10 ** power).toPrecision(1)));
-  }
-  const inside = ticks.filter((tick) => tick >= low && tick <= high);
-  return inside.length > 8 ? inside.filter((tick) => /^(0\.)?0*1/.test(String(tick))) : inside;
+// From coarse to fine: the steps within each power of ten.
+const log_steps = [[1], [1, 2, 5], [1, 1.2, 1.5, 2, 3, 5, 7, 8, 9]];
+
+// Round values inside [low, high] on a logarithmic axis: the finest that are not too many.
+export function logTicks(low, high, most = 8) {
+  const inside = log_steps.map((steps) => {
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
+      for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(2)));
+    }
+    return ticks.filter((tick) => tick >= low && tick <= high);
+  });
+  return inside.findLast((ticks) => ticks.length <= most) ?? inside[0];
 }
+
+// Room for the longest label on the left.
+const labelRoom = (labels) => Math.min(440, Math.max(160, 30 + 6.6 * Math.max(0, ...labels.map((label) => label.length))));
 
 export function linearTicks(high) {
   const rough = high / 5;
@@ -69,7 +77,8 @@ const shortNumber = (value) => (value >= 10_000 ? `${n(value / 1000)}k` : String
 
 // rows: [{label, ratio: {median, min, max}, state}], a group's heading where {heading}.
 export function ratioChart({ title, subtitle, rows, better }) {
-  const [width, left, right, top, step] = [860, 330, 90, 78, 20];
+  const [width, right, top, step] = [900, 70, 78, 20];
+  const left = labelRoom(rows.map(({ label }) => label ?? ''));
   const numbers = rows.filter(({ ratio }) => ratio).flatMap(({ ratio }) => [ratio.min, ratio.max, ratio.median]);
   const low = Math.min(0.8, ...numbers) / 1.08;
   const high = Math.max(1.25, ...numbers) * 1.08;
@@ -100,7 +109,8 @@ export function ratioChart({ title, subtitle, rows, better }) {
 
 // rows: [{label, values: [number, ...]}] in the order of `series`.
 export function barChart({ title, subtitle, series, rows, high, unit, digits = 0 }) {
-  const [width, left, right, top, bar] = [860, 330, 80, 92, 9];
+  const [width, right, top, bar] = [900, 70, 92, 9];
+  const left = labelRoom(rows.map(({ label }) => label));
   const end = high ?? Math.max(...rows.flatMap(({ values }) => values.filter(Number.isFinite)));
   const step = bar * series.length + 9;
   const at = (value) => left + ((width - left - right) * value) / end;
@@ -126,7 +136,7 @@ export function barChart({ title, subtitle, series, rows, high, unit, digits = 0
 
 // steps: the labels below; lines: [{name, values, dashed}]; `log` for a logarithmic height.
 export function lineChart({ title, subtitle, steps, lines, unit, log = false }) {
-  const [width, left, right, top, tall] = [860, 80, 190, 74, 240];
+  const [width, left, right, top, tall] = [900, 80, 190, 74, 240];
   const values = lines.flatMap((one) => one.values).filter((value) => Number.isFinite(value) && value > 0);
   const [low, high] = log ? [Math.min(...values) / 1.3, Math.max(...values) * 1.3] : [0, Math.max(...values) * 1.08];
   const up = (value) => top + tall * (1 - (log ? Math.log(value / low) / Math.log(high / low) : value / high));

@@ -141,16 +141,22 @@ async function sizesGroup(run) {
   run.sections.push(sizesSection(rows));
 }
 
+// Other kinds of state need models of their own, which are slow.
+const restarts = [{ length: 8000, rounds: 2, quick: true }, { length: 32_000, rounds: 2 },
+  { length: 1000, rounds: 1, shape: 'attention-1b' }, { length: 1000, rounds: 1, shape: 'swa-1b' }];
+
 // A server of ours makes the prompts first.
 async function restartGroup(run) {
   const { holdfast, llama } = run.contestants;
   const results = [];
-  for (const length of run.quick ? [8000] : [8000, 32_000]) {
-    await run.part(`restart, ${length} tokens`, async () => {
-      const settings = { ...run.settings, slots: 1, context: length + 768 };
-      await run.running([holdfast], { slots: 1, context: 4096 }, async (bench) => {
-        results.push(await restart(bench, { holdfast, llama }, { settings, logs: run.logs, label: 'pocket model', length }));
-      }, Math.min(2, run.rounds.few));
+  for (const { length, rounds, shape } of restarts.filter(({ quick }) => quick || !run.quick)) {
+    const label = shape ?? 'pocket model';
+    await run.part(`restart, ${label}, ${length} tokens`, async () => {
+      const model = shape ? run.model(shape) : run.settings.model;
+      const settings = { ...run.settings, model, slots: 1, context: length + 768 };
+      await run.running([holdfast], { model, slots: 1, context: 4096 }, async (bench) => {
+        results.push(await restart(bench, { holdfast, llama }, { settings, logs: run.logs, label, length }));
+      }, Math.min(rounds, run.rounds.few));
     });
   }
   if (results.length > 0) run.sections.push(restartSection(results));

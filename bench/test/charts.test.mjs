@@ -16,10 +16,11 @@ function assertWellFormed(svg) {
 }
 
 test('ticks are round and inside', () => {
-  assert.deepEqual(logTicks(0.15, 3), [0.2, 0.5, 1, 2]);
+  assert.deepEqual(logTicks(0.015, 3), [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]);
+  assert.deepEqual(logTicks(0.79, 1.6), [0.8, 0.9, 1, 1.2, 1.5]);
   assert.deepEqual(linearTicks(100), [0, 20, 40, 60, 80, 100]);
   assert.deepEqual(linearTicks(7), [0, 2, 4, 6]);
-  assert.ok(logTicks(0.001, 100).length <= 8);
+  assert.deepEqual(logTicks(0.001, 100), [0.001, 0.01, 0.1, 1, 10, 100]);
 });
 
 test('labels that would touch are moved apart', () => {
