@@ -11,7 +11,11 @@ import { eventsOf, exchange, post } from './client.mjs';
 const path = '/v1/chat/completions';
 // Each request has a connection of its own: a server may close an old one just as it is used.
 const alone = { agent: false };
-const always = { temperature: 0, max_tokens: 16, logprobs: true, stream: true, stream_options: { include_usage: true } };
+const always = { temperature: 0, max_tokens: 16, stream: true, stream_options: { include_usage: true } };
+
+// Logprobs name the ids of an answer. llama-server has none in a stream with tools; of such an
+// answer the oracle then knows nothing, for either server.
+const bodyOf = (messages, extra) => ({ ...always, logprobs: !extra.tools, ...extra, messages });
 
 // --- what a stream says --------------------------------------------------------
 
@@ -123,7 +127,7 @@ export class Talker {
   async #answer(messages, extra) {
     const late_ms = this.#late_ms;
     this.#late_ms = 0;
-    const answer = await this.#busy(() => exchange(this.server, path, { ...always, ...extra, messages }, alone));
+    const answer = await this.#busy(() => exchange(this.server, path, bodyOf(messages, extra), alone));
     if (answer.status !== 200) {
       throw new Error(`${this.server.name} answered ${answer.status}: ${answer.pieces.map(({ bytes }) => bytes).join('').slice(0, 300)}`);
     }
@@ -150,7 +154,7 @@ export class Talker {
       progress = last;
       hangUp.abort();
     };
-    const body = { ...always, ...extra, messages, return_progress: true };
+    const body = { ...bodyOf(messages, extra), return_progress: true };
     return exchange(this.server, path, body, { ...alone, signal: hangUp.signal, onPiece }).then(() => {
       if (progress) return progress;
       throw new Error('the prompt was read before the client could give up');

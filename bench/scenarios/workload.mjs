@@ -3,6 +3,7 @@
 // workload, and the others do not even idle beside it.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { account } from '../../tests/clients/reuse.mjs';
 import { post } from '../client.mjs';
@@ -60,9 +61,10 @@ class Life {
     this.server = null;
     try {
       this.peak_MiB = Math.max(this.peak_MiB, memory_MiB(server.pid).peak);
-    } finally {
-      await server.stop();
+    } catch {
+      this.peak_MiB = NaN; // it is gone already; what it was asked tells why
     }
+    await server.stop();
   }
 
   async again() {
@@ -109,9 +111,18 @@ async function once(contestant, workload, { settings, logs, tokens, folder, text
     const { args, kind, name } = talker.server;
     await life.end();
     return { metrics: metricsOf(talker, { peak_MiB: life.peak_MiB, fill_MiB }), disturbance, command: { args, kind, name } };
+  } catch (error) {
+    throw await blamed(error, life);
   } finally {
     await life.end();
   }
+}
+
+// A server that ended by itself is the cause of whatever its client saw.
+async function blamed(error, { server }) {
+  if (!server) return error;
+  const how = await Promise.race([server.child.ended, sleep(200, null)]);
+  return new Error(`${server.name}${how ? ` ${how}` : ''}: ${error.message}`);
 }
 
 // --- all rounds ------------------------------------------------------------------------------
