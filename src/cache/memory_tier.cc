@@ -71,6 +71,7 @@ void forget_beyond_limits(TokenTree& tree, const MemoryOptions& limits) {
 struct MemoryTier::Wanted {
   std::vector<TokenRange> rows;
   bool snapshot = false;
+  bool alone = false;   // the snapshot, without rows
   ByteCount bytes = 0;  // at most
   NodeId growing;
 };
@@ -107,7 +108,8 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
   const Match match = tree_.match(request.space, request.tokens);
   Wanted wanted;
   if (!match.stops.empty()) wanted.growing = match.stops.back().node;
-  if (tree_.needs().blocks) {
+  wanted.alone = request.rows_stay && tree_.needs().snapshot && !could_hold(length);
+  if (tree_.needs().blocks && !wanted.alone) {
     if (match.node) wanted.rows = tree_.gaps(match.node, match.matched);
     if (match.matched < length) wanted.rows.push_back({match.matched, length});
   }
@@ -162,6 +164,7 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   snapshots_held_ += copied->snapshots.size();
   stored_bytes_ += committed.new_bytes;
   peak_ = std::max(peak_, tree_.bytes().resident);
+  if (wanted.alone) return {.bytes = committed.new_bytes};
   return {true, committed.new_bytes, {committed.node, length_of(request.tokens)}};
 }
 

@@ -59,11 +59,14 @@ struct StoreRequest {
   ReuseOdds odds;         // how likely it will be wanted
   TokenPos saves = 0;     // tokens that would be read again without it
   bool essential = true;  // false: takes the room only of what is worth less
+  // The slot goes on holding its rows. A snapshot alone then has a use where the budget is
+  // too small for the whole state: it joins those rows when the conversation goes on.
+  bool rows_stay = false;
   Tick now = 0;
 };
 
 struct StoreOutcome {
-  bool stored = false;  // all of it is in memory now, newly or before
+  bool stored = false;  // all of it is in memory now, newly or before; false for a snapshot alone
   ByteCount bytes = 0;  // copied
   Filed filed;          // where its tokens are, if stored
 };

@@ -530,6 +530,7 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
   request.odds = odds_of(checkpoint.kind, memory_.policy());
   request.saves = checkpoint.position - held.last_checkpoint;
   request.essential = always_kept(checkpoint.kind);
+  request.rows_stay = request.essential;
   request.now = now();
   const auto before = clock_.now();
   const StoreOutcome outcome = memory_.store(request);

@@ -73,5 +73,61 @@ TEST_F(CacheOnOneSlot, AnotherRunsToolCallIsNotThisOnes) {
   EXPECT_FALSE(marks_at_the_end_of(tokens).has(Hint::kToolCall));
 }
 
+// --- a budget smaller than one state ---------------------------------------------------
+
+// A conversation parts from its own slot at the end of each prompt, where the answer's
+// header begins, as templates do that leave a thought out of the history.
+class CacheTooSmallForAState : public ::testing::Test {
+ protected:
+  static constexpr TokenPos kHeader = 30;
+
+  // Room for a snapshot with its frame, and for no more than 12 rows of 8 bytes.
+  CacheOptions with_little_memory() const {
+    CacheOptions options;
+    options.memory.budget = engine_.shape().bytes_per_snapshot() + 100;
+    return options;
+  }
+
+  // Reads kHeader equal tokens and ten others, and says how many were restored.
+  TokenPos serve(Token history, Token rest) {
+    Tokens tokens(kHeader, history);
+    tokens.insert(tokens.end(), 10, rest);
+    const std::vector<TokenPos> cuts = {kHeader};
+    const Prompt prompt{kSpace, tokens, tokens, cuts, {}, true, kHeader};
+    Receipt receipt;
+    cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
+    while (engine_.length(kSlot) < length_of(tokens)) read_chunk(tokens, receipt);
+    cache_.end(kSlot);
+    EXPECT_EQ(cache_.check(), std::vector<std::string>{});
+    return receipt.restored;
+  }
+
+  void read_chunk(const Tokens& tokens, Receipt& receipt) {
+    const TokenPos begin = engine_.length(kSlot);
+    const auto chunk = TokenSpan(tokens).subspan(
+        static_cast<std::size_t>(begin), static_cast<std::size_t>(cache_.chunk_end(kSlot) - begin));
+    EXPECT_TRUE(engine_.prefill(kSlot, chunk, LogitsOf::kLastToken).ok());
+    cache_.prefilled(kSlot, chunk, receipt);
+  }
+
+  static constexpr SlotId kSlot{0};
+  static constexpr SpaceKey kSpace{1, 2};
+  FakeEngine engine_{{.slots = 1}};
+  StillClock clock_;
+  StateCache cache_{engine_, with_little_memory(), clock_};
+};
+
+TEST_F(CacheTooSmallForAState, ASnapshotAloneServesTheSlotThatHasItsRows) {
+  EXPECT_EQ(serve(1, 2), 0);
+  EXPECT_EQ(serve(1, 3), kHeader);
+  EXPECT_EQ(serve(1, 4), kHeader);
+}
+
+TEST_F(CacheTooSmallForAState, ASnapshotAloneIsNothingWithoutItsRows) {
+  EXPECT_EQ(serve(1, 2), 0);
+  EXPECT_EQ(serve(5, 2), 0);  // takes the slot
+  EXPECT_EQ(serve(1, 3), 0);
+}
+
 }  // namespace
 }  // namespace holdfast
