@@ -13,7 +13,7 @@ help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
 	@echo "make test                       build, then run every test"
 	@echo "make build                      leaves build/holdfast"
-	@echo "make bench                      compare with llama-server on this machine"
+	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
 	@echo "make format                     rewrite the sources with clang-format"
 	@echo "make lint                       clang-format and clang-tidy, as a check"
 	@echo "make asan | make tsan           the tests under sanitizers"

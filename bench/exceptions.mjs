@@ -6,10 +6,9 @@
 const reasons = [
   {
     of: /\| tight \| (read again|first token p50)/,
-    why: 'A state is kept whole in `--cache-ram` or not at all: its rows (1 KiB a token in the pocket model) and its snapshot ' +
-      '(0.64 MiB). A budget smaller than one conversation therefore keeps nothing, and a hybrid model goes on only where a ' +
-      'prompt extends what its slot holds to the letter; the receipts say `never_taken`. llama-server keeps its checkpoints ' +
-      'over the rows that lie in the slot anyway, and does not count them against `--cache-ram`.',
+    why: 'Holdfast counts every snapshot (0.64 MiB in the pocket model) against `--cache-ram`; in a budget smaller than one ' +
+      'conversation one or two have room, over the rows that lie in a slot anyway. llama-server keeps up to 32 such checkpoints ' +
+      'for each slot and does not count them.',
   },
   {
     of: /^conversation, qwen35.*read again/,
