@@ -60,7 +60,12 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
     console.error('node bench/compare.mjs A.json B.json: two results of make bench');
     process.exit(2);
   }
-  const comparison = compareItems(itemsIn(first), itemsIn(second));
-  console.log(compareText(comparison));
-  process.exitCode = comparison.rows.some(({ claim, agrees }) => claim && !agrees) ? 1 : 0;
+  try {
+    const comparison = compareItems(itemsIn(first), itemsIn(second));
+    console.log(compareText(comparison));
+    process.exitCode = comparison.rows.some(({ claim, agrees }) => claim && !agrees) ? 1 : 0;
+  } catch (error) {
+    console.error(`compare: ${error.message}`);
+    process.exitCode = 2;
+  }
 }
