@@ -5,6 +5,11 @@
 // only likely says so.
 const reasons = [
   {
+    of: /\| (plain|mtp) \| peak memory/,
+    why: 'Holdfast keeps more states, within its own budget (a quarter of the free memory): a snapshot at the end of each message and ' +
+      'every few hundred tokens of a long one, beside the rows. `--cache-ram` limits it.',
+  },
+  {
     of: /\| tight \| (read again|first token p50)/,
     why: 'Holdfast counts every snapshot (0.64 MiB in the pocket model) against `--cache-ram`; in a budget smaller than one ' +
       'conversation one or two have room, over the rows that lie in a slot anyway. llama-server keeps up to 32 such checkpoints ' +
