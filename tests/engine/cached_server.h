@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/lower_tier.h"
 #include "cache/state_cache.h"
 #include "engine/llama/llama_config.h"
 #include "engine/llama/tiny_models.h"
