@@ -125,7 +125,8 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
   if (whole) request.marks = brought.marks;
   request.now = now();
   if (!memory_.admit(request)) return false;
-  if (whole && length == length_of(prompt.tokens) && !brought.logits.empty()) {
+  const bool at_end = whole && length == length_of(prompt.tokens) && !brought.logits.empty();
+  if (at_end && brought.logits.bytes.size() == engine_.logits_count() * sizeof(float)) {
     ends_.put(prompt.end, std::make_shared<const CheckedBytes>(std::move(brought.logits)));
   }
   receipt.fetched = std::max(receipt.fetched, length);

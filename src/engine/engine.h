@@ -153,8 +153,9 @@ class Engine {
 
   // Chooses from logits that were copied earlier, as if they had just been computed. Not
   // always possible: the library's samplers read from its latest outputs, if it has any.
-  // REQUIRES: can_sample_kept(), and as many logits as logits() would have.
+  // kEngine: !can_sample_kept(), or there are not logits_count() of them.
   [[nodiscard]] virtual bool can_sample_kept() const = 0;
+  [[nodiscard]] virtual std::size_t logits_count() const = 0;
   [[nodiscard]] virtual Result<Sampled> sample_kept(std::span<const float> logits,
                                                     Sampler& sampler) = 0;
 

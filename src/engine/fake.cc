@@ -195,7 +195,12 @@ Result<Sampled> FakeEngine::sample(SlotId slot, Sampler& sampler, TokenPos row) 
   return sample_kept(logits(slot, row), sampler);
 }
 
+std::size_t FakeEngine::logits_count() const { return kFakeVocabulary; }
+
 Result<Sampled> FakeEngine::sample_kept(std::span<const float> values, Sampler&) {
+  if (values.size() != logits_count()) {
+    return Error{ErrorCode::kEngine, "Logits that were kept cannot be used.", ""};
+  }
   Sampled sampled;
   sampled.token = static_cast<Token>(std::ranges::max_element(values) - values.begin());
   return sampled;

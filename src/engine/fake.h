@@ -66,6 +66,7 @@ class FakeEngine final : public Engine {
   [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
   [[nodiscard]] bool can_sample_kept() const override { return true; }
+  [[nodiscard]] std::size_t logits_count() const override;
   [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
                                             Sampler& sampler) override;
   [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;

@@ -67,6 +67,11 @@ class RecordedEngine final : public Engine {
     recorder_.note({AnswerKind::kCanSampleKept, can});
     return can;
   }
+  [[nodiscard]] std::size_t logits_count() const override {
+    const std::size_t count = inner_.logits_count();
+    recorder_.note({AnswerKind::kLogits, true, {count}});
+    return count;
+  }
   [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
                                             Sampler& sampler) override {
     return inner_.sample_kept(logits, sampler);

@@ -139,11 +139,15 @@ bool ReplayEngine::can_sample_kept() const {
   return !answer || answer->yes;
 }
 
-std::span<const float> ReplayEngine::logits(SlotId, TokenPos) {
+std::size_t ReplayEngine::logits_count() const {
   const auto answer = script_.take(AnswerKind::kLogits);
   constexpr std::uint64_t kMost = 1 << 24;
   const bool sized = answer && answer->numbers.size() == 1;
-  logits_.resize(sized ? std::min(answer->numbers[0], kMost) : 0);
+  return sized ? std::min(answer->numbers[0], kMost) : 0;
+}
+
+std::span<const float> ReplayEngine::logits(SlotId, TokenPos) {
+  logits_.resize(logits_count());
   return logits_;
 }
 

@@ -81,6 +81,7 @@ class ReplayEngine final : public Engine {
   [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId slot) override;
   [[nodiscard]] bool can_sample_kept() const override;
+  [[nodiscard]] std::size_t logits_count() const override;
   [[nodiscard]] std::span<const float> logits(SlotId, TokenPos) override;
   void wait() const override {}
   [[nodiscard]] std::vector<std::string> check() const override { return {}; }

@@ -213,7 +213,9 @@ std::span<const float> LlamaEngine::logits(SlotId slot, TokenPos row) {
 // The sampling chain takes logits from the context alone, so they are put there, over a row
 // that nobody reads any more.
 Result<Sampled> LlamaEngine::sample_kept(std::span<const float> logits, Sampler& sampler) {
-  CHECK(can_sample_kept() && logits.size() == vocabulary_);
+  if (!can_sample_kept() || logits.size() != vocabulary_) {
+    return engine_error("Logits that were kept cannot be used.");
+  }
   llama_synchronize(context_.get());
   float* row = llama_get_logits_ith(context_.get(), output_row_);
   if (row == nullptr) return engine_error("The model has no outputs to sample from.");
@@ -365,7 +367,7 @@ Result<const LlamaRowMap*> LlamaEngine::any_row_map(SlotId empty_slot) {
     if (map != nullptr) return map.get();
   }
   const Token any = 0;
-  if (auto run = prefill(empty_slot, {&any, 1}, LogitsOf::kNone); !run) return run.error();
+  if (auto run = prefill(empty_slot, {&any, 1}, LogitsOf::kLastToken); !run) return run.error();
   auto map = row_map(empty_slot);
   clear(empty_slot);
   return map;

@@ -67,6 +67,7 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
   [[nodiscard]] bool can_sample_kept() const override { return output_row_ >= 0; }
+  [[nodiscard]] std::size_t logits_count() const override { return vocabulary_; }
   [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
                                             Sampler& sampler) override;
 

@@ -340,6 +340,29 @@ TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
   EXPECT_FALSE(engine_.can_sample_kept()) << "the latest batch has no outputs to put them in";
 }
 
+// The first thing that a server does after a restart may be to bring a whole prompt back.
+TEST_P(EveryArchitecture, KeptLogitsCanBeSampledRightAfterTheFirstRestore) {
+  const bool needs_snapshot = !engine_.shape().cuts_anywhere();
+  prefill(engine_, kSlot, head_);
+  SavedState snapshot;
+  if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  const auto blocks = save_blocks(engine_, kSlot, 48);
+  const auto row = engine_.logits(kSlot);
+  LoadedModel fresh = load_tiny(GetParam());
+  const auto rows = views_of(blocks);
+  const RestorePoint point{head_, rows, view_if(needs_snapshot, snapshot)};
+  ASSERT_TRUE(fresh.engine->restore(kSlot, point).ok());
+  ASSERT_EQ(fresh.engine->logits_count(), row.size());
+  SamplingParams greedy;
+  greedy.temperature = 0.0F;
+  auto sampler = fresh.text->make_sampler(greedy, nullptr);
+  ASSERT_TRUE(sampler.ok());
+  const auto sampled = fresh.engine->sample_kept(row, **sampler);
+  ASSERT_TRUE(sampled.ok()) << sampled.error().message;
+  EXPECT_EQ(sampled->token, std::ranges::max_element(row) - row.begin());
+  EXPECT_FALSE(fresh.engine->sample_kept(row.first(3), **sampler).ok()) << "too few";
+}
+
 // X10: a batch that fails leaves no half-applied tokens behind.
 TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
   prefill(engine_, kSlot, head_);
