@@ -17,9 +17,10 @@ declare -A may_include=(
   [engine/llama]="base state engine engine/llama"
   [cache]="base env state tree plan tier engine cache"
   [record]="base env state tree plan tier engine cache record"
+  [replay]="base env state tree plan engine cache replay"
   [serve]="base env state tree plan tier engine cache record serve"
   [api]="base env state tree plan tier engine cache record serve api"
-  [cli]="base env state tree plan tier engine engine/llama cache record serve api cli"
+  [cli]="base env state tree plan tier engine engine/llama cache record replay serve api cli"
 )
 modules="${!may_include[*]}"
 

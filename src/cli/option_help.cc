@@ -114,6 +114,7 @@ Commands:
   holdfast explain [id]        what a request reused, and why not more
   holdfast cache [command]     what is kept on disk: list, verify, trim, move
   holdfast replay FILE         what a recorded server did, again and explained
+  holdfast replay --policy     cache policies compared on a trace of requests
   holdfast version             print the version
 
 Start here:

@@ -1,4 +1,7 @@
-// `holdfast replay`: recorded traffic again, without a server.
+// `holdfast replay`: requests of the past, once more.
+//
+//   replay FILE            what a recorded server decided, again and explained
+//   replay --policy ...    cache policies on request traces, without a model
 #pragma once
 
 #include <span>

@@ -1,0 +1,73 @@
+#include "replay/weightless_engine.h"
+
+namespace holdfast::replay {
+
+WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tokens)
+    : context_tokens_(context_tokens) {
+  shape_.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = units(shape.row_bytes)});
+  if (shape.has_state()) {
+    shape_.parts.push_back({.kind = PartKind::kSnapshot, .bytes_fixed = units(shape.state_bytes)});
+  }
+}
+
+Result<void> WeightlessEngine::prefill(SlotId, TokenSpan chunk, LogitsOf) {
+  length_ += length_of(chunk);
+  return {};
+}
+
+Result<void> WeightlessEngine::decode(std::span<const DecodeStep> steps) {
+  for (const DecodeStep& step : steps) length_ += length_of(step.tokens);
+  return {};
+}
+
+Result<Sampled> WeightlessEngine::sample(SlotId, Sampler&, TokenPos) {
+  return Error{ErrorCode::kUnsupported, "there is no model to sample from", {}};
+}
+
+bool WeightlessEngine::can_cut(SlotId, TokenPos position) const {
+  return shape_.cuts_anywhere() || position == length_ || position == 0;
+}
+
+CutAnswer WeightlessEngine::cut(SlotId slot, TokenPos position) {
+  if (!can_cut(slot, position)) return CutAnswer::kRefused;
+  length_ = position;
+  return CutAnswer::kDone;
+}
+
+Result<SavedState> WeightlessEngine::save(SlotId, SaveScope scope) const {
+  SavedState saved;
+  saved.scope = scope;
+  saved.length = length_;
+  saved.bytes = StateBytes(shape_.bytes_per_snapshot());
+  return saved;
+}
+
+Result<void> WeightlessEngine::load(SlotId, const SavedStateView& state) {
+  length_ = state.length;
+  return {};
+}
+
+Result<ExtentRows> WeightlessEngine::save_rows(SlotId, TokenPos begin, TokenPos end) const {
+  ExtentRows rows;
+  rows.begin = begin;
+  rows.end = end;
+  rows.bytes = StateBytes(shape_.bytes_per_token() * static_cast<ByteCount>(end - begin));
+  return rows;
+}
+
+Result<std::vector<ExtentRows>> WeightlessEngine::save_rows(
+    SlotId slot, std::span<const TokenRange> blocks) const {
+  std::vector<ExtentRows> all;
+  all.reserve(blocks.size());
+  for (const TokenRange& block : blocks) {
+    all.push_back(std::move(*save_rows(slot, block.begin, block.end)));
+  }
+  return all;
+}
+
+Result<void> WeightlessEngine::restore(SlotId, const RestorePoint& point) {
+  length_ = length_of(point.tokens);
+  return {};
+}
+
+}  // namespace holdfast::replay

@@ -1,0 +1,64 @@
+// WeightlessEngine: an Engine that computes nothing and whose states hold nothing.
+//
+// The cache above it is the real one. Rows and snapshots are as many bytes as they would
+// be in units of `kUnit` bytes, and nobody ever reads or writes them. So a cache of
+// hundreds of gigabytes fits into one process, and every decision is the real one.
+//
+//   real          64 tokens x 20 KiB of rows     62.8 MiB of state     256 GiB budget
+//   here          64 x 5 bytes                    16,077 bytes          64 Mi bytes
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.h"
+#include "replay/model_shape.h"
+
+namespace holdfast::replay {
+
+class WeightlessEngine final : public Engine {
+ public:
+  // Real bytes that one byte here stands for.
+  static constexpr ByteCount kUnit = 4096;
+
+  WeightlessEngine(const ModelShape& shape, TokenPos context_tokens);
+
+  // Bytes as they are counted here.
+  [[nodiscard]] static ByteCount units(ByteCount bytes) { return (bytes + kUnit - 1) / kUnit; }
+
+  [[nodiscard]] const StateShape& shape() const override { return shape_; }
+  [[nodiscard]] int slot_count() const override { return 1; }
+  [[nodiscard]] TokenPos context_tokens() const override { return context_tokens_; }
+  [[nodiscard]] TokenPos chunk_tokens_max() const override { return 512; }
+  [[nodiscard]] TokenPos length(SlotId) const override { return length_; }
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
+  [[nodiscard]] TokenPos decode_tokens_max() const override { return context_tokens_; }
+  [[nodiscard]] bool can_take_back(TokenPos) const override { return false; }
+  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
+  [[nodiscard]] Result<Sampled> sample(SlotId, Sampler&, TokenPos) override;
+  [[nodiscard]] std::span<const float> logits(SlotId, TokenPos) override { return {}; }
+  [[nodiscard]] bool can_sample_kept() const override { return false; }
+  [[nodiscard]] std::size_t logits_count() const override { return 0; }
+  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float>, Sampler&) override {
+    return Error{ErrorCode::kUnsupported, "There is no model.", ""};
+  }
+  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  void clear(SlotId) override { length_ = 0; }
+  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
+  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override;
+  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                             TokenPos end) const override;
+  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+      SlotId slot, std::span<const TokenRange> blocks) const override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> normalize(SlotId) override { return {}; }
+  void wait() const override {}
+  [[nodiscard]] std::vector<std::string> check() const override { return {}; }
+
+ private:
+  StateShape shape_;
+  TokenPos context_tokens_;
+  TokenPos length_ = 0;
+};
+
+}  // namespace holdfast::replay
