@@ -26,14 +26,38 @@ TokenPos BlockRow::covered_to(TokenPos begin, TokenPos limit) const {
   return std::min(reached, limit);
 }
 
-TokenPos BlockRow::token_count() const {
-  TokenPos sum = 0;
-  for (const Use& use : uses_) sum += use.range.length();
-  return sum;
+std::pair<std::size_t, std::size_t> BlockRow::inner_uses() const {
+  if (uses_.empty()) return {0, 0};
+  const auto piece = [&](std::size_t i) { return uses_[i].range.begin / kBlockTokens; };
+  std::size_t begin = 0;
+  while (begin < uses_.size() && piece(begin) == piece(0)) ++begin;
+  std::size_t end = uses_.size();
+  while (end > begin && piece(end - 1) == piece(uses_.size() - 1)) --end;
+  return {begin, end};
+}
+
+const BlockRow::Sums& BlockRow::sums() const {
+  if (sums_.known) return sums_;
+  sums_ = {.known = true};
+  for (const Use& use : uses_) sums_.tokens += use.range.length();
+  Tally tally;
+  const auto [begin, end] = inner_uses();
+  for (std::size_t i = begin; i < end; ++i) tally.add(uses_[i].charge);
+  sums_.inner = tally.freed();
+  return sums_;
+}
+
+ByteCount BlockRow::freed_with_all() const {
+  Tally tally;
+  const auto [begin, end] = inner_uses();
+  for (std::size_t i = 0; i < begin; ++i) tally.add(uses_[i].charge);
+  for (std::size_t i = end; i < uses_.size(); ++i) tally.add(uses_[i].charge);
+  return tally.freed() + sums().inner;
 }
 
 void BlockRow::fill(TokenRange range, const ExtentBlockPtr& block, ByteLedger& ledger, Hold hold) {
   CHECK(intersection(range, block->range()) == range);
+  changed();
   auto index = static_cast<std::size_t>(first_after(uses_, range.begin) - uses_.begin());
   for (TokenPos at = range.begin; at < range.end; ++index) {
     const TokenPos next = index < uses_.size() ? uses_[index].range.begin : range.end;
@@ -53,6 +77,7 @@ void BlockRow::fill(TokenRange range, const ExtentBlockPtr& block, ByteLedger& l
 }
 
 BlockRow BlockRow::take_head(TokenPos position, ByteLedger& ledger, Hold hold) {
+  changed();
   BlockRow head;
   const auto cut = first_after(uses_, position);
   head.uses_.assign(std::make_move_iterator(uses_.begin()), std::make_move_iterator(cut));
@@ -69,6 +94,7 @@ BlockRow BlockRow::take_head(TokenPos position, ByteLedger& ledger, Hold hold) {
 
 void BlockRow::append(BlockRow tail, ByteLedger& ledger, Hold hold) {
   if (tail.empty()) return;
+  changed();
   const std::size_t seam = uses_.size();
   CHECK(empty() || uses_.back().range.end <= tail.uses_.front().range.begin);
   uses_.insert(uses_.end(), std::make_move_iterator(tail.uses_.begin()),
@@ -77,6 +103,7 @@ void BlockRow::append(BlockRow tail, ByteLedger& ledger, Hold hold) {
 }
 
 void BlockRow::drop_from(TokenPos position, ByteLedger& ledger) {
+  changed();
   while (!uses_.empty() && uses_.back().range.begin >= position) {
     ledger.remove_user(*uses_.back().charge, Hold::kEvictable);
     uses_.pop_back();
@@ -92,14 +119,9 @@ void BlockRow::unpin(ByteLedger& ledger) const {
   for (const Use& use : uses_) ledger.unpin_user(*use.charge);
 }
 
-void BlockRow::tally_from(TokenPos position, Tally& tally) const {
-  for (auto it = uses_.rbegin(); it != uses_.rend() && it->range.begin >= position; ++it) {
-    tally.add(it->charge);
-  }
-}
-
 void BlockRow::join_at(std::size_t index, ByteLedger& ledger, Hold hold) {
   if (index == 0) return;
+  changed();
   Use& left = uses_[index - 1];
   const Use& right = uses_[index];
   if (left.block != right.block || left.range.end != right.range.begin) return;

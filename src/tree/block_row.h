@@ -18,6 +18,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "state/extent_block.h"
@@ -39,7 +40,10 @@ class BlockRow {
   // The first place at or after `begin` without a row, at most `limit`.
   [[nodiscard]] TokenPos covered_to(TokenPos begin, TokenPos limit) const;
   // Tokens that have their row.
-  [[nodiscard]] TokenPos token_count() const;
+  [[nodiscard]] TokenPos token_count() const { return sums().tokens; }
+  // What would be freed if all of them went. Blocks in the middle have no user but this
+  // edge, so both are counted again only after a change of this row.
+  [[nodiscard]] ByteCount freed_with_all() const;
 
   // Uses `block` where nothing is present yet within `range`; what is there stays.
   void fill(TokenRange range, const ExtentBlockPtr& block, ByteLedger& ledger, Hold hold);
@@ -52,14 +56,23 @@ class BlockRow {
 
   void pin(ByteLedger& ledger) const;
   void unpin(ByteLedger& ledger) const;
-  // Adds the blocks that drop_from(position) would let go.
-  void tally_from(TokenPos position, Tally& tally) const;
 
  private:
   // Joins the uses at index-1 and index if they are neighbours in one block.
   void join_at(std::size_t index, ByteLedger& ledger, Hold hold);
 
+  struct Sums {
+    bool known = false;
+    TokenPos tokens = 0;
+    ByteCount inner = 0;  // freed with the uses between the first and the last piece
+  };
+  [[nodiscard]] const Sums& sums() const;
+  // The uses [begin, end) of the pieces of kBlockTokens in the middle.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> inner_uses() const;
+  void changed() { sums_.known = false; }
+
   std::vector<Use> uses_;
+  mutable Sums sums_;
 };
 
 }  // namespace holdfast::tree

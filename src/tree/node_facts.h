@@ -28,6 +28,10 @@ struct NodeFacts {
   TokenPos row_tokens = 0;    // tokens of the edge that have their rows
   ByteCount block_bytes = 0;  // freed if the edge's rows went
 
+  // Tokens up to range.end whose rows only this node's snapshot, and those below it, can
+  // use: without them these rows are dead weight.
+  TokenPos dependent = 0;
+
   // Tokens from the nearest restorable place above to range.end: what must be
   // computed to come back here once this node's snapshot or rows are gone.
   TokenPos recompute = 0;

@@ -21,6 +21,13 @@ TokenPos restorable_above(const Node& node, const StateNeeds& needs) {
   return at->covered_to;
 }
 
+// Where rows begin that no snapshot outside of the node's subtree needs.
+TokenPos needed_elsewhere(const Node& node) {
+  const Node* at = node.parent;
+  while (!at->is_root() && at->snapshots == node.snapshots) at = at->parent;
+  return at->end;
+}
+
 Hints hints_of(const Node& node, const StateNeeds& needs) {
   const std::uint32_t deeper =
       needs.snapshot ? node.snapshots - node.counted_snapshot : node.holders - node.counted_holder;
@@ -33,12 +40,6 @@ Hints hints_of(const Node& node, const StateNeeds& needs) {
 ByteCount snapshot_bytes(const Node& node) {
   Tally tally;
   for (tree::Charge* charge : node.state.snapshot.charges) tally.add(charge);
-  return tally.freed();
-}
-
-ByteCount block_bytes(const Node& node) {
-  Tally tally;
-  node.state.row.tally_from(node.begin(), tally);
   return tally.freed();
 }
 
@@ -64,7 +65,8 @@ NodeFacts TokenTree::facts(NodeId id) const {
           .snapshot_bytes = snapshot_bytes(node),
           .snapshots_below = node.snapshots - node.counted_snapshot,
           .row_tokens = node.state.row.token_count(),
-          .block_bytes = block_bytes(node),
+          .block_bytes = node.state.row.freed_with_all(),
+          .dependent = node.end - needed_elsewhere(node),
           .recompute = node.end - restorable_above(node, needs),
           .snapshot_note = node.state.snapshot_note,
           .row_note = node.state.row_note};
