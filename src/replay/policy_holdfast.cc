@@ -125,7 +125,7 @@ class Holdfast final : public Policy {
     close(turn.request->system_end, Role::kSystem);
     for (const Path::Step& step : turn.path->steps()) {
       const std::uint32_t of = turn.path->trie().node(step.node).prompt_end_of;
-      if (of < turn.index) close(step.end, Role::kUser);
+      if (of < turn.index) close(step.end - 1, Role::kUser);
     }
     close(input - 1, Role::kUser);
   }

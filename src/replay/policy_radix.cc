@@ -137,9 +137,11 @@ class Lru final : public RadixPolicy {
 class Sglang final : public RadixPolicy {
  public:
   explicit Sglang(const PolicySetup& setup) : RadixPolicy(setup) {
-    if (setup.budget == kUnlimited || !setup.shape.has_state()) return;
+    if (setup.budget == kUnlimited) return;
+    rows_max_ = setup.budget;
+    if (!setup.shape.has_state()) return;
     states_max_ = static_cast<ByteCount>(static_cast<double>(setup.budget) * kRatio / (1 + kRatio));
-    rows_max_ = setup.budget - states_max_;
+    rows_max_ -= states_max_;
   }
 
  private:

@@ -1,0 +1,213 @@
+// Policies against brute force on small random workloads, and by hand on known examples.
+#include "replay/policy.h"
+
+#include <gtest/gtest.h>
+
+#include "replay/bounds.h"
+#include "replay/policy_llama.h"
+#include "replay/policy_radix.h"
+#include "replay/policy_vllm.h"
+#include "replay/small_workload.h"
+
+namespace holdfast::replay {
+namespace {
+
+// What a policy reuses of each request.
+std::vector<TokenPos> reused(const std::string& name, const Workload& workload,
+                             const ModelShape& shape = small_shape(),
+                             ByteCount budget = kUnlimited) {
+  const PathTrie trie(workload);
+  const PolicySetup setup{&workload, &trie, shape, budget};
+  std::vector<TokenPos> all;
+  const auto note = [&](const Turn&, const Served& served) { all.push_back(served.reused); };
+  PolicyPtr policy;
+  if (name == "llama-server") policy = make_llama(setup, {.checkpoint_every = 8192, .ubatch = 8});
+  if (name == "vllm") policy = make_vllm(setup);
+  if (name == "marconi") policy = make_marconi(setup, 0);
+  if (name == "lru") policy = make_lru(setup);
+  if (name == "sglang") policy = make_sglang(setup);
+  const auto cell = run_policy(*policy, setup, note);
+  EXPECT_TRUE(cell.ok()) << cell.error().message;
+  return all;
+}
+
+// --- against brute force --------------------------------------------------------------
+
+class RandomWords : public ::testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomWords, ::testing::Range(1U, 9U));
+
+TEST_P(RandomWords, TheTrieKnowsWhatBruteForceFinds) {
+  const Workload workload = random_words(GetParam(), 300);
+  const PathTrie trie(workload);
+  const auto expected = brute_force_reusable(workload);
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(trie.reusable(i), expected[i]) << i;
+}
+
+TEST_P(RandomWords, PathsCompareAsTokensDo) {
+  const Workload workload = random_words(GetParam(), 80);
+  const PathTrie trie(workload);
+  Path path(trie);
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    path.follow(i);
+    for (std::size_t j = 0; j < workload.requests.size(); ++j) {
+      const Request& other = workload.requests[j];
+      const TokenPos common = workload.common(workload.requests[i], other, 0, 1 << 20);
+      ASSERT_EQ(path.common({trie.end_of(j), other.total()}), common) << i << " " << j;
+    }
+  }
+}
+
+// Y1 and Y2 are verified by run_cell(); nobody beats the bound, and who knows the future
+// stays within it.
+TEST_P(RandomWords, EveryPolicyStaysWithinItsBudgetAndBelowTheBound) {
+  const Workload workload = random_words(GetParam(), 300);
+  const PathTrie trie(workload);
+  for (const bool with_state : {true, false}) {
+    for (const ByteCount pages : {60, 200, 900, 100'000}) {
+      const PolicySetup setup{&workload, &trie, small_shape(with_state), pages * 4096};
+      const auto bound = run_cell("bound", setup);
+      ASSERT_TRUE(bound.ok());
+      EXPECT_LE(bound->reused_tokens, bound->oracle_tokens * (1 + 1e-9));
+      for (const KnownPolicy& known : known_policies()) {
+        const auto cell = run_cell(known.name, setup);
+        ASSERT_TRUE(cell.ok()) << known.name << ": " << cell.error().message;
+        if (known.name == "oracle") continue;
+        EXPECT_LE(cell->reused_tokens, bound->reused_tokens * (1 + 1e-9)) << known.name;
+        EXPECT_LE(cell->saved_work, bound->saved_work * (1 + 1e-9)) << known.name;
+        EXPECT_LE(cell->held_most, setup.budget);
+      }
+    }
+  }
+}
+
+TEST_P(RandomWords, WithoutALimitTheOfflineOneAndTheBoundAreTheOracle) {
+  const Workload workload = random_words(GetParam(), 200);
+  const PathTrie trie(workload);
+  const PolicySetup setup{&workload, &trie, small_shape(), kUnlimited};
+  for (const char* name : {"offline", "bound"}) {
+    EXPECT_DOUBLE_EQ(run_cell(name, setup)->eta(), 1.0) << name;
+  }
+  // Rows alone can be cut anywhere: a radix tree without a limit reuses everything.
+  const PolicySetup rows{&workload, &trie, small_shape(false), kUnlimited};
+  EXPECT_DOUBLE_EQ(run_cell("lru", rows)->eta(), 1.0);
+}
+
+// A policy cannot keep everything in a budget for half of one state.
+TEST_P(RandomWords, NothingIsReusedWhereNothingFits) {
+  const Workload workload = random_words(GetParam(), 100);
+  const PathTrie trie(workload);
+  const PolicySetup setup{&workload, &trie, small_shape(), 5 * 4096};
+  for (const KnownPolicy& known : known_policies()) {
+    if (known.name == "oracle" || known.name == "bound") continue;
+    const auto cell = run_cell(known.name, setup);
+    ASSERT_TRUE(cell.ok()) << known.name << ": " << cell.error().message;
+    EXPECT_EQ(cell->reused_tokens, 0) << known.name;
+  }
+}
+
+// --- by hand ------------------------------------------------------------------------
+
+// "sssssssss" is shared by three requests that part there. Only the third finds a state.
+const std::vector<Word> kForks = {{"sssssssssa", "1"}, {"sssssssssb", "2"}, {"sssssssssc", "3"}};
+
+TEST(FirstFork, MarconiAndLruReuseASharedBeginningFromTheThirdRequestOn) {
+  EXPECT_EQ(reused("marconi", words(kForks)), (std::vector<TokenPos>{0, 0, 9}));
+  EXPECT_EQ(reused("lru", words(kForks)), (std::vector<TokenPos>{0, 0, 9}));
+}
+
+TEST(FirstFork, VllmDoesSoAtItsBlocks) {
+  const std::vector<Word> forks = {
+      {"sssssssssaaaaaaaa", "1"}, {"sssssssssbbbbbbbb", "2"}, {"ssssssssscccccccc"}};
+  EXPECT_EQ(reused("vllm", words(forks)), (std::vector<TokenPos>{0, 0, 8}));
+}
+
+TEST(Stripped, AStateAfterTheAnswerIsOfNoUse) {
+  const Workload stripped =
+      words({{"aaaaaaaa", "xyz"}, {"aaaaaaaabbbb", "xyz"}, {"aaaaaaaabbbbcccc"}});
+  EXPECT_EQ(reused("marconi", stripped), (std::vector<TokenPos>{0, 0, 8}));
+  EXPECT_EQ(reused("lru", stripped), (std::vector<TokenPos>{0, 8, 12}));
+  const Workload kept =
+      words({{"aaaaaaaa", "xyz"}, {"aaaaaaaaxyzbbbb", "q"}, {"aaaaaaaaxyzbbbbqcc"}});
+  EXPECT_EQ(reused("marconi", kept), (std::vector<TokenPos>{0, 11, 16}));
+}
+
+TEST(LlamaServer, GoesOnFromItsSlotOrFromACheckpointBeforeTheDifference) {
+  // Checkpoints 12 and 4 tokens before the end of the prompt.
+  const Workload workload = words({{"abcdefghijklmnopqrst", "12"},
+                                   {"abcdefghijklmnopqrst12u"},          // goes on
+                                   {"abcdefghijklmnopqrXX"},             // parts at 18: from 16
+                                   {"abcdefghijkZZZZZZZZZZZZZZZZZZ"}});  // parts at 11: from 8
+  EXPECT_EQ(reused("llama-server", workload), (std::vector<TokenPos>{0, 22, 16, 8}));
+}
+
+TEST(LlamaServer, KeepsAWholePromptInItsListWhenItsSlotIsTaken) {
+  const Workload workload = words({{"aaaaaaaaaa", "1"}, {"bbbbbbbbbb", "2"}, {"aaaaaaaaaa1c"}});
+  EXPECT_EQ(reused("llama-server", workload), (std::vector<TokenPos>{0, 0, 11}));
+}
+
+TEST(LlamaServer, NeverReusesASmallPartOfALongPrompt) {
+  const std::string system = "ssssssssss";
+  const Workload workload = words(
+      {{system + std::string(90, 'a')}, {std::string(50, 'x')}, {system + std::string(30, 'b')}});
+  EXPECT_EQ(reused("llama-server", workload), (std::vector<TokenPos>{0, 0, 0}))
+      << "a tenth of the entry would be kept";
+}
+
+TEST(LlamaServer, ForgetsTheOldestPromptFirst) {
+  const Workload workload =
+      words({{"aaaaaaaaaa"}, {"bbbbbbbbbb"}, {"cccccccccc"}, {"bbbbbbbbbbb"}, {"aaaaaaaaaaa"}});
+  const ModelShape shape = small_shape(false);
+  EXPECT_EQ(reused("llama-server", workload, shape, 25 * 4096),
+            (std::vector<TokenPos>{0, 0, 0, 10, 0}));
+}
+
+TEST(Sglang, APoolOfStatesThatIsFullDropsTheOldestOnes) {
+  const std::string a(64, 'a');
+  const std::string b(64, 'b');
+  const Workload workload = words({{a + "x"}, {b + "x"}, {a + "y"}, {b + "y"}});
+  EXPECT_EQ(reused("sglang", workload), (std::vector<TokenPos>{0, 0, 64, 64}));
+  // 0.9 / 1.9 of 30 pages is one state.
+  EXPECT_EQ(reused("sglang", workload, small_shape(), 30 * 4096)[2], 0);
+}
+
+// Bytes x time: one of two conversations can be held, or half of each.
+TEST(Bound, CountsBytesTimesTime) {
+  const Workload workload = words({{"aaaaaaaaaaa", "", 0},
+                                   {"bbbbbbbbbbb", "", 0},
+                                   {"aaaaaaaaaaa", "", 1000},
+                                   {"bbbbbbbbbbb", "", 1000}});
+  const PathTrie trie(workload);
+  const PolicySetup setup{&workload, &trie, small_shape(), 20 * 4096};
+  EXPECT_DOUBLE_EQ(run_cell("bound", setup)->reused_tokens, 10);
+  EXPECT_DOUBLE_EQ(run_cell("offline", setup)->reused_tokens, 10);
+  const PolicySetup less{&workload, &trie, small_shape(), 10 * 4096};
+  EXPECT_DOUBLE_EQ(run_cell("bound", less)->reused_tokens, 5);
+  EXPECT_DOUBLE_EQ(run_cell("offline", less)->reused_tokens, 0);
+}
+
+// --- Holdfast itself ------------------------------------------------------------------
+
+TEST(Holdfast, WithoutALimitReusesNearlyWhatTheOracleDoes) {
+  for (const std::uint32_t seed : {1U, 2U, 3U}) {
+    const Workload workload = random_words(seed, 300);
+    const PathTrie trie(workload);
+    const auto cell = run_cell("holdfast", {&workload, &trie, small_shape(), kUnlimited});
+    ASSERT_TRUE(cell.ok()) << cell.error().message;
+    EXPECT_GT(cell->eta(), 0.8) << "seed " << seed << ": tiny prompts, whose ends weigh most";
+    EXPECT_GT(cell->states, 0);
+    EXPECT_GT(cell->written_bytes, 0);
+  }
+}
+
+TEST(Holdfast, FindsALongSharedBeginningOnTheSecondRequest) {
+  const std::string system(3000, 's');
+  const Workload workload =
+      words({{system + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "1"}, {system + "bbbb", "2"}});
+  const PathTrie trie(workload);
+  const auto cell = run_cell("holdfast", {&workload, &trie, small_shape(), kUnlimited});
+  ASSERT_TRUE(cell.ok());
+  EXPECT_GE(cell->reused_tokens, 2560) << "the last cut of its grid before the difference";
+}
+
+}  // namespace
+}  // namespace holdfast::replay
