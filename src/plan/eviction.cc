@@ -29,7 +29,9 @@ enum class PlaceKind { kInterior, kTip, kTipAfterToolCall, kProven };
 PlaceKind kind_of(const NodeFacts& facts, Growing growing) {
   const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
   if (shared && facts.hits > 0) return PlaceKind::kProven;
-  if (!facts.hints.has(Hint::kTip) || facts.node == growing.node) return PlaceKind::kInterior;
+  const bool latest_prompt = facts.hints.has(Hint::kPromptEnd) && facts.snapshots_below <= 1;
+  const bool wanted = facts.hints.has(Hint::kTip) || latest_prompt;
+  if (!wanted || facts.node == growing.node) return PlaceKind::kInterior;
   return facts.hints.has(Hint::kToolCall) ? PlaceKind::kTipAfterToolCall : PlaceKind::kTip;
 }
 
@@ -42,6 +44,13 @@ ReuseOdds odds_of(PlaceKind kind, const NodeFacts& facts, const EvictionPolicy& 
       return {policy.proven.weight * (1.0 + facts.hits), policy.proven.tau_s};
   }
   return policy.interior;
+}
+
+// All rows that depend on the node weigh as those of its edge do.
+ByteCount dependent_bytes(const NodeFacts& facts) {
+  const auto rows = static_cast<ByteCount>(facts.row_tokens);
+  const auto all = static_cast<ByteCount>(facts.dependent);
+  return rows == 0 || all <= rows ? facts.block_bytes : facts.block_bytes * all / rows;
 }
 
 double value_of(ReuseOdds odds, double age_s, TokenPos tokens, ByteCount bytes) {
@@ -60,7 +69,7 @@ double snapshot_value(const NodeFacts& facts, Tick now, const EvictionPolicy& po
   const bool takes_rows = facts.snapshots_below == 0 && facts.node != growing.node;
   return value_of(odds_of(kind_of(facts, growing), facts, policy),
                   age_s(facts.snapshot_last_use, now), facts.recompute,
-                  facts.snapshot_bytes + (takes_rows ? facts.block_bytes : 0));
+                  facts.snapshot_bytes + (takes_rows ? dependent_bytes(facts) : 0));
 }
 
 double rows_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy) {

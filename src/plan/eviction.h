@@ -10,10 +10,12 @@
 // answer; an interior place is superseded by a deeper one and waits for an edit;
 // a junction or the end of a system block counts as interior (or as the tip that
 // it may be) until somebody has come back to it, and then for more with each time,
-// whether or not something deeper is left.
+// whether or not something deeper is left. The end of the latest prompt of a
+// conversation is a tip even with its answer's state below it: whoever sends the answer
+// back differently goes on from there, and the others lose no more than the answer.
 //
 // Dead weight (a hybrid's rows beyond its deepest snapshot) is worth nothing and
-// goes first. A tip's value counts the rows of its edge as freed, because they are
+// goes first. A tip's value counts the rows as freed that depend on it, because they are
 // dead weight without it; they go next, if there is still need. Rows of pure
 // attention go from the end of the outermost edges, only as many as are needed.
 //

@@ -266,7 +266,17 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
   EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 204 * 40 / 150);
   facts.hints = facts.hints | Hint::kToolCall;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
-  facts.hints = Hints(Hint::kJunction) | Hint::kPromptEnd;
+  facts.row_tokens = 5;
+  facts.dependent = 40;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / (50 + 8 * 150))
+      << "all rows that are of no use without it";
+  facts.hints = Hint::kPromptEnd;
+  facts.snapshots_below = 1;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 50)
+      << "the state below is its answer's";
+  facts.snapshots_below = 2;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.04 / 62 * 40 / 50);
+  facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.04 / 62 * 40 / 50);
   facts.hits = 2;
@@ -377,12 +387,19 @@ class Judge {
     if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 0) {
       return {policy_.proven.weight * (facts.hits + 1), policy_.proven.tau_s};
     }
-    if (on_way || !facts.hints.has(Hint::kTip)) return policy_.interior;
+    const bool latest_prompt = facts.hints.has(Hint::kPromptEnd) && facts.snapshots_below < 2;
+    if (on_way || !(facts.hints.has(Hint::kTip) || latest_prompt)) return policy_.interior;
     return facts.hints.has(Hint::kToolCall) ? policy_.tip_after_tool_call : policy_.tip;
+  }
+  static double dependent(const NodeFacts& facts) {
+    if (facts.row_tokens == 0 || facts.dependent <= facts.row_tokens) {
+      return static_cast<double>(facts.block_bytes);
+    }
+    return std::floor(static_cast<double>(facts.block_bytes) * facts.dependent / facts.row_tokens);
   }
   [[nodiscard]] Choice snapshot(const NodeFacts& facts, bool on_way) const {
     auto bytes = static_cast<double>(facts.snapshot_bytes);
-    if (!on_way && facts.snapshots_below == 0) bytes += static_cast<double>(facts.block_bytes);
+    if (!on_way && facts.snapshots_below == 0) bytes += dependent(facts);
     const ReuseOdds its = odds(facts, on_way);
     const bool interior = its.weight == policy_.interior.weight;
     return {facts, Held::kSnapshot, worth(its, facts.snapshot_last_use, facts, bytes),

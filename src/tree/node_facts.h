@@ -28,8 +28,8 @@ struct NodeFacts {
   TokenPos row_tokens = 0;    // tokens of the edge that have their rows
   ByteCount block_bytes = 0;  // freed if the edge's rows went
 
-  // Tokens up to range.end whose rows only this node's snapshot, and those below it, can
-  // use: without them these rows are dead weight.
+  // Tokens from the nearest place above that is restorable, or where known paths part, to
+  // range.end. Their rows serve this node and what lies below it, and nobody else.
   TokenPos dependent = 0;
 
   // Tokens from the nearest restorable place above to range.end: what must be

@@ -21,10 +21,12 @@ TokenPos restorable_above(const Node& node, const StateNeeds& needs) {
   return at->covered_to;
 }
 
-// Where rows begin that no snapshot outside of the node's subtree needs.
-TokenPos needed_elsewhere(const Node& node) {
+// The nearest place above that can be restored, or where known paths part.
+TokenPos state_or_fork_above(const Node& node) {
   const Node* at = node.parent;
-  while (!at->is_root() && at->snapshots == node.snapshots) at = at->parent;
+  while (!at->is_root() && !(at->has_snapshot && at->reachable) && at->children.size() == 1) {
+    at = at->parent;
+  }
   return at->end;
 }
 
@@ -66,7 +68,7 @@ NodeFacts TokenTree::facts(NodeId id) const {
           .snapshots_below = node.snapshots - node.counted_snapshot,
           .row_tokens = node.state.row.token_count(),
           .block_bytes = node.state.row.freed_with_all(),
-          .dependent = node.end - needed_elsewhere(node),
+          .dependent = node.end - state_or_fork_above(node),
           .recompute = node.end - restorable_above(node, needs),
           .snapshot_note = node.state.snapshot_note,
           .row_note = node.state.row_note};

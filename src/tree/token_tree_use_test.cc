@@ -73,6 +73,19 @@ TEST_F(TokenTreeT7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
   expect_sound(tree);
 }
 
+TEST_F(TokenTreeT7, RowsDependOnTheStatesBelowThemUpToTheNextStateOrFork) {
+  TokenTree tree(kHybrid);
+  commit(tree, "abcdef",
+         {.blocks = {make_block(0, 6)},
+          .snapshots = {make_snapshot(2), make_snapshot(4), make_snapshot(6)}});
+  EXPECT_EQ(facts(tree, "abcdef").dependent, 2);
+  tree.evict_snapshot(at(tree, "abcd"), budget());
+  EXPECT_EQ(facts(tree, "abcdef").dependent, 4);
+  commit(tree, "abcx", {});
+  EXPECT_EQ(facts(tree, "abcdef").dependent, 3);
+  expect_sound(tree);
+}
+
 // Issue 3's second failure: whatever one request does, no snapshot is lost.
 TEST_F(TokenTreeT7, AThousandCheckpointsSurviveADivergence) {
   TokenTree tree(kHybrid);
