@@ -43,6 +43,13 @@ ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
   return bytes;
 }
 
+// Looking for what may go takes milliseconds where much is held. So a little more goes than
+// has to,
+constexpr ByteCount kAheadShare = 128;
+// and what did not make way for a newcomer is not asked again for its like at once: values
+// fall slowly.
+constexpr Tick kStillTrueMs = 1000;
+
 RowsView view_of(const BlockUse& use) {
   RowsView view;
   view.begin = use.range.begin;
@@ -128,7 +135,8 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
   const ByteCount needed = wanted.bytes - free;
   if (tree_.bytes().evictable() < needed) return false;
   RoomRequest room_request;
-  room_request.needed = needed;
+  const ByteCount ahead = request.essential ? options_.budget / kAheadShare : 0;
+  room_request.needed = std::min(needed + ahead, tree_.bytes().evictable());
   room_request.now = request.now;
   if (!request.essential) {
     room_request.worth = request.odds.weight / request.odds.tau_s *
@@ -136,8 +144,13 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
                          static_cast<double>(wanted.bytes);
   }
   room_request.growing = {wanted.growing};
+  if (room_request.worth <= refused_worth_ && request.now < refused_at_ + kStillTrueMs)
+    return false;
   for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
-  return wanted.bytes <= room();
+  if (wanted.bytes <= room()) return true;
+  refused_worth_ = room_request.worth;
+  refused_at_ = request.now;
+  return false;
 }
 
 StoreOutcome MemoryTier::store(const StoreRequest& request) {
@@ -235,6 +248,15 @@ Filed MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
   const Committed committed = tree_.commit({.space = space, .tokens = tokens, .now = now});
   forget_beyond_limits();
   return {committed.node, length_of(tokens)};
+}
+
+void MemoryTier::note_tool_call(SpaceKey space, TokenSpan tokens) {
+  const Match match = tree_.match(space, tokens);
+  for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
+    if (!stop->marks.has(Hint::kPromptEnd)) continue;
+    tree_.mark(stop->node, Hint::kToolCall);
+    return;
+  }
 }
 
 // Out of memory is out of room.

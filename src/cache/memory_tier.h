@@ -155,6 +155,8 @@ class MemoryTier {
   [[nodiscard]] std::optional<RoomHold> hold_room(ByteCount bytes, NodeId node, Tick now);
   // Takes over what was elsewhere. False: there is no room.
   bool admit(const AdmitRequest& request);
+  // The answer to the latest prompt on this path called a tool: its client is soon back.
+  void note_tool_call(SpaceKey space, TokenSpan tokens);
   // The tokens alone, for junctions and receipts.
   Filed remember(SpaceKey space, TokenSpan tokens, Tick now);
 
@@ -233,7 +235,9 @@ class MemoryTier {
   CacheJournal* const journal_;
   TokenTree tree_;
   ByteCount snapshot_bytes_seen_ = 0;
-  ByteCount promised_ = 0;  // by holds
+  ByteCount promised_ = 0;      // by holds
+  double refused_worth_ = 0.0;  // nothing made way for a newcomer of so much worth,
+  Tick refused_at_ = 0;         // then
   ByteCount peak_ = 0;
   std::uint64_t snapshots_held_ = 0;
   std::uint64_t declined_ = 0;

@@ -35,6 +35,12 @@ constexpr double kStoreFreeMs = 30.0;  // nobody notices
 // Checkpoints of a model without extents keep this distance when memory is scarce.
 constexpr TokenPos kRecurrentSpacing = 1024;
 
+// Checkpoints at every cut may take this part of the room that is left.
+constexpr ByteCount kPlenty = 8;
+// Otherwise those inside a message keep this many times the distance at which they weigh
+// half as much as what they stand in: they are rarely where prompts part.
+constexpr TokenPos kSparse = 5;
+
 // What reading a token is taken to cost, in bytes moved: see StartCosts.
 constexpr ByteCount kTokenCostMin = 64 << 10;
 constexpr ByteCount kTokenCostMax = 64 << 20;
@@ -338,7 +344,11 @@ StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt
 // What the slot holds is about to go from there. Returns the bytes copied.
 ByteCount StateCache::put_aside(SlotId slot) {
   Live& held = live(slot);
-  const StoreOutcome outcome = store_live(held, slot, true);
+  // A short answer behind a prompt that was kept is worth little more than its tokens.
+  const TokenPos unsaved = storable_length(held) - held.kept;
+  const bool essential = unsaved >= scarce_spacing(engine_.shape(), kRecurrentSpacing);
+  const StoreOutcome outcome = store_live(held, slot, essential);
+  if (held.tool_call) memory_.note_tool_call(held.space, keys_of(held));
   if (outcome.stored) {
     keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(outcome.filed.length)));
   }
@@ -450,7 +460,7 @@ void StateCache::take_over(Live& held, const Prompt& prompt, const Outlook& outl
 
 // --- checkpoints -------------------------------------------------------------------
 
-// While there is room, nearly every cut; else so few that they leave room for others.
+// While there is plenty of room, nearly every cut; else so few that they leave room for others.
 TokenPos StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
   const TokenPos least = least_spacing(prompt);
   if (options_.checkpoint_every > 0) return std::max(options_.checkpoint_every, least);
@@ -459,11 +469,13 @@ TokenPos StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
   const auto fresh = static_cast<ByteCount>(length_of(prompt.tokens) - from);
   const auto cuts =
       static_cast<ByteCount>(prompt.cuts.end() - std::ranges::upper_bound(prompt.cuts, from));
-  if (cuts * snapshot + fresh * memory_.bytes_per_token() <= memory_.room()) return least;
+  const ByteCount all = cuts * snapshot + fresh * memory_.bytes_per_token();
+  if (all <= memory_.room() / kPlenty) return least;
   const ByteCount share = std::max<ByteCount>(memory_.budget() / 4, 1);
   const auto affordable = static_cast<TokenPos>(
       std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
-  return std::max({scarce_spacing(engine_.shape(), kRecurrentSpacing), affordable, least});
+  const TokenPos scarce = scarce_spacing(engine_.shape(), kRecurrentSpacing);
+  return std::max({kSparse * scarce, affordable, least});
 }
 
 void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt) {
