@@ -3,13 +3,13 @@
 //
 //   rises   a deeper snapshot has farther to come back from the one above it
 //   falls   the nearest snapshot above becomes a tip, and would now take rows
-//           along; rows become dead weight, or outermost; a block or window that
-//           was shared now has one user less
+//           along; so does the last one that is left below a fork; rows become dead
+//           weight, or outermost; a block or window that was shared has one user less
 //
 // A rise is seen when the candidate's turn comes: it is looked at again, and put
 // back. A fall would be seen too late, so those whom an eviction may make cheaper
-// are looked at at once: everything upwards to the nearest state, and the
-// snapshots that share a window.
+// are looked at at once: everything upwards to the nearest state, the last one below
+// a fork there, and the snapshots that share a window.
 #include "plan/eviction.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ enum class PlaceKind { kInterior, kTip, kTipAfterToolCall, kProven };
 
 PlaceKind kind_of(const NodeFacts& facts, Growing growing) {
   const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
-  if (shared && facts.hits > 0) return PlaceKind::kProven;
+  if (shared && facts.hits > 1) return PlaceKind::kProven;
   const bool latest_prompt = facts.hints.has(Hint::kPromptEnd) && facts.snapshots_below <= 1;
   const bool wanted = facts.hints.has(Hint::kTip) || latest_prompt;
   if (!wanted || facts.node == growing.node) return PlaceKind::kInterior;
@@ -40,8 +40,7 @@ ReuseOdds odds_of(PlaceKind kind, const NodeFacts& facts, const EvictionPolicy& 
     case PlaceKind::kInterior: break;
     case PlaceKind::kTip: return policy.tip;
     case PlaceKind::kTipAfterToolCall: return policy.tip_after_tool_call;
-    case PlaceKind::kProven:
-      return {policy.proven.weight * (1.0 + facts.hits), policy.proven.tau_s};
+    case PlaceKind::kProven: return {policy.proven.weight * facts.hits, policy.proven.tau_s};
   }
   return policy.interior;
 }
@@ -264,6 +263,7 @@ class Evictor {
     NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
     while (at && tree_.alive(at)) {
       const NodeFacts facts = tree_.facts(at);
+      if (!facts.has_snapshot && facts.snapshots_below == 1) look_at_last_one_below(at);
       if (facts.pinned) return;
       mend_walk(facts);
       consider_rows(facts);
@@ -272,6 +272,12 @@ class Evictor {
       if (has_state || !facts.hints.has(Hint::kTip)) return;
       at = facts.parent;
     }
+  }
+
+  // More rows depend on it now than when it was looked at.
+  void look_at_last_one_below(NodeId fork) {
+    const auto last = look_at(tree_.only_snapshot_below(fork), Held::kSnapshot);
+    if (last) candidates_.push(*last);
   }
 
   // An edge whose last rows now lie before its end has been parted there, and its

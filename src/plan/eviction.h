@@ -7,10 +7,12 @@
 //
 // weight and tau follow from the kind of place: a tip (the end of a conversation)
 // is what its client comes back to, soon after a tool call and later after an
-// answer; an interior place is superseded by a deeper one and waits for an edit;
+// answer; an interior place is superseded by a deeper one and waits for an edit, or for
+// the day when the deeper one goes: then not all of a long conversation goes with it;
 // a junction or the end of a system block counts as interior (or as the tip that
-// it may be) until somebody has come back to it, and then for more with each time,
-// whether or not something deeper is left. The end of the latest prompt of a
+// it may be) until two have come back to it, and then for more with each time,
+// whether or not something deeper is left. One is a conversation that goes on: where
+// answers are stripped, all of its turns part from their answers. The end of the latest prompt of a
 // conversation is a tip even with its answer's state below it: whoever sends the answer
 // back differently goes on from there, and the others lose no more than the answer.
 //
@@ -52,8 +54,8 @@ struct ReuseOdds {
 struct EvictionPolicy {
   ReuseOdds tip_after_tool_call{1.0, 12.0};
   ReuseOdds tip{0.87, 200.0};
-  ReuseOdds interior{0.04, 60.0};
-  ReuseOdds proven{1.0, 60.0};  // junctions, system ends: weight x (1 + hits) once hit
+  ReuseOdds interior{0.2, 60.0};
+  ReuseOdds proven{1.0, 60.0};  // junctions, system ends: weight x hits once hit twice
   // Candidates looked at in each list, oldest first.
   std::size_t candidates_max = 2048;
 };

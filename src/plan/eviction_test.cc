@@ -95,11 +95,12 @@ TEST_F(Eviction, AnOldTipGoesBeforeAYoungOne) {
   EXPECT_FALSE(facts(tree, "aaaa").has_snapshot);
 }
 
-TEST_F(Eviction, AJunctionCountsAsInteriorUntilSomebodyHasComeBackToIt) {
+TEST_F(Eviction, AJunctionCountsAsInteriorUntilTwoHaveComeBackToIt) {
   for (const bool proven : {false, true}) {
     TokenTree tree(kHybrid);
     grow(tree, "ssssaaaa", {4, 8});
     grow(tree, "ssssbbbb", {8});
+    tree.record_hit(at(tree, "ssss"), ++now_);
     if (proven) tree.record_hit(at(tree, "ssss"), ++now_);
     ASSERT_EQ(evict(tree, {.needed = 1}).size(), 1U);
     EXPECT_EQ(facts(tree, "ssss").has_snapshot, proven);
@@ -109,7 +110,7 @@ TEST_F(Eviction, AJunctionCountsAsInteriorUntilSomebodyHasComeBackToIt) {
 TEST_F(Eviction, AProvenSystemEndOutlivesTheLastConversationBelowIt) {
   TokenTree tree(kHybrid);
   grow(tree, "ssssaaaa", {4, 8}, {{4, Hint::kSystemEnd}});
-  tree.record_hit(at(tree, "ssss"), ++now_);
+  for (int i = 0; i < 2; ++i) tree.record_hit(at(tree, "ssss"), ++now_);
   grow(tree, "bbbb", {4});
   EXPECT_EQ(evicted(tree, {.needed = 205}), "s8 rows8 s4 rows4");
   EXPECT_TRUE(facts(tree, "ssss").restorable);
@@ -131,7 +132,7 @@ TEST_F(Eviction, TheRowsOfATipFollowItIfThereIsStillNeed) {
 TEST_F(Eviction, RowsDieUpToTheNearestSnapshotAbove) {
   TokenTree tree(kHybrid);
   grow(tree, "aabbccdd", {2, 8}, {{4, Hint::kMessageEnd}, {6, Hint::kMessageEnd}});
-  tree.record_hit(at(tree, "aa"), now_);
+  for (int i = 0; i < 2; ++i) tree.record_hit(at(tree, "aa"), now_);
   tree.mark(at(tree, "aa"), Hint::kSystemEnd);
   EXPECT_EQ(evicted(tree, {.needed = 103}), "s8 rows8 rows6");
   EXPECT_EQ(evicted(tree, {.needed = 1000}), "rows4 s2 rows2");
@@ -229,7 +230,7 @@ TEST_F(Eviction, ASnapshotWeighsMoreOnceItsWindowIsNoLongerShared) {
   const auto window = make_block(0, 4, 1000);
   commit(tree, "aaaa", {.snapshots = {make_snapshot(4, 10, {window})}});
   commit(tree, "aaaabbbb", {.snapshots = {make_snapshot(8, 10, {window})}});
-  commit(tree, "ccccccc", {.snapshots = {make_snapshot(7, 100)}});
+  commit(tree, "ccccccc", {.snapshots = {make_snapshot(7, 10)}});
   // Alone, the tip with its window is the heaviest of all.
   EXPECT_EQ(evicted(tree, {.needed = 11}), "s4 s8");
 }
@@ -262,7 +263,7 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
                   .block_bytes = 150,
                   .recompute = 40};
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 200);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.04 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.2 / 62 * 40 / 50);
   EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 204 * 40 / 150);
   facts.hints = facts.hints | Hint::kToolCall;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
@@ -275,13 +276,13 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 50)
       << "the state below is its answer's";
   facts.snapshots_below = 2;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.04 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.2 / 62 * 40 / 50);
   facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.04 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.2 / 62 * 40 / 50);
   facts.hits = 2;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 3.0 / 62 * 40 / 50);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 3.0 / 60 * 40 / 50) << "no negative ages";
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 2.0 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 2.0 / 60 * 40 / 50) << "no negative ages";
 }
 
 // --- against an oracle -----------------------------------------------------------
@@ -384,8 +385,8 @@ class Judge {
     return odds.weight * facts.recompute / ((age + odds.tau_s) * std::max(bytes, 1.0));
   }
   [[nodiscard]] ReuseOdds odds(const NodeFacts& facts, bool on_way) const {
-    if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 0) {
-      return {policy_.proven.weight * (facts.hits + 1), policy_.proven.tau_s};
+    if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 1) {
+      return {policy_.proven.weight * facts.hits, policy_.proven.tau_s};
     }
     const bool latest_prompt = facts.hints.has(Hint::kPromptEnd) && facts.snapshots_below < 2;
     if (on_way || !(facts.hints.has(Hint::kTip) || latest_prompt)) return policy_.interior;

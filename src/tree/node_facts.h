@@ -28,8 +28,7 @@ struct NodeFacts {
   TokenPos row_tokens = 0;    // tokens of the edge that have their rows
   ByteCount block_bytes = 0;  // freed if the edge's rows went
 
-  // Tokens from the nearest place above that is restorable, or where known paths part, to
-  // range.end. Their rows serve this node and what lies below it, and nobody else.
+  // Tokens up to range.end whose rows no snapshot needs but those at and below this node.
   TokenPos dependent = 0;
 
   // Tokens from the nearest restorable place above to range.end: what must be

@@ -121,6 +121,8 @@ class TokenTree {
   [[nodiscard]] bool alive(NodeId node) const;
   // REQUIRES: alive(node), here and below.
   [[nodiscard]] NodeFacts facts(NodeId node) const;
+  // REQUIRES: facts(node).snapshots_below == 1.
+  [[nodiscard]] NodeId only_snapshot_below(NodeId node) const;
   [[nodiscard]] SnapshotPtr snapshot(NodeId node) const;  // null: none
   // The rows present of tokens [0, position), ascending; and the gaps between.
   // REQUIRES: position is not beyond the node.

@@ -21,12 +21,10 @@ TokenPos restorable_above(const Node& node, const StateNeeds& needs) {
   return at->covered_to;
 }
 
-// The nearest place above that can be restored, or where known paths part.
-TokenPos state_or_fork_above(const Node& node) {
+// Where rows begin that no snapshot outside of the node's subtree needs.
+TokenPos needed_elsewhere(const Node& node) {
   const Node* at = node.parent;
-  while (!at->is_root() && !(at->has_snapshot && at->reachable) && at->children.size() == 1) {
-    at = at->parent;
-  }
+  while (!at->is_root() && at->snapshots == node.snapshots) at = at->parent;
   return at->end;
 }
 
@@ -46,6 +44,19 @@ ByteCount snapshot_bytes(const Node& node) {
 }
 
 }  // namespace
+
+NodeId TokenTree::only_snapshot_below(NodeId id) const {
+  const Node* at = &core_->at(id);
+  CHECK(at->snapshots - at->counted_snapshot == 1);
+  do {
+    const Node* next = nullptr;
+    for (const auto& child : at->children.all()) {
+      if (child.node->snapshots == 1) next = child.node;
+    }
+    at = next;
+  } while (!at->has_snapshot);
+  return at->id;
+}
 
 NodeFacts TokenTree::facts(NodeId id) const {
   const Node& node = core_->at(id);
@@ -68,7 +79,7 @@ NodeFacts TokenTree::facts(NodeId id) const {
           .snapshots_below = node.snapshots - node.counted_snapshot,
           .row_tokens = node.state.row.token_count(),
           .block_bytes = node.state.row.freed_with_all(),
-          .dependent = node.end - state_or_fork_above(node),
+          .dependent = node.end - needed_elsewhere(node),
           .recompute = node.end - restorable_above(node, needs),
           .snapshot_note = node.state.snapshot_note,
           .row_note = node.state.row_note};

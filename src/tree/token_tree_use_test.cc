@@ -73,7 +73,7 @@ TEST_F(TokenTreeT7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT7, RowsDependOnTheStatesBelowThemUpToTheNextStateOrFork) {
+TEST_F(TokenTreeT7, RowsDependOnStatesAsFarUpAsNoOtherNeedsThem) {
   TokenTree tree(kHybrid);
   commit(tree, "abcdef",
          {.blocks = {make_block(0, 6)},
@@ -81,8 +81,11 @@ TEST_F(TokenTreeT7, RowsDependOnTheStatesBelowThemUpToTheNextStateOrFork) {
   EXPECT_EQ(facts(tree, "abcdef").dependent, 2);
   tree.evict_snapshot(at(tree, "abcd"), budget());
   EXPECT_EQ(facts(tree, "abcdef").dependent, 4);
-  commit(tree, "abcx", {});
-  EXPECT_EQ(facts(tree, "abcdef").dependent, 3);
+  commit(tree, "abcxy", {.snapshots = {make_snapshot(5)}});
+  EXPECT_EQ(facts(tree, "abcdef").dependent, 3) << "the other one needs abc";
+  tree.evict_snapshot(at(tree, "abcxy"), budget());
+  EXPECT_EQ(facts(tree, "abcdef").dependent, 4);
+  EXPECT_EQ(tree.only_snapshot_below(at(tree, "ab")), at(tree, "abcdef"));
   expect_sound(tree);
 }
 
