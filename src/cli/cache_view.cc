@@ -52,15 +52,15 @@ struct MarkName {
   const char* name;
 };
 constexpr std::array<MarkName, 10> kMarks = {{{Hint::kTip, "tip"},
-                                             {Hint::kInterior, "interior"},
-                                             {Hint::kJunction, "junction"},
-                                             {Hint::kSystemEnd, "end of the system message"},
-                                             {Hint::kPromptEnd, "end of a prompt"},
-                                             {Hint::kMessageEnd, "end of a message"},
-                                             {Hint::kStep, "step"},
-                                             {Hint::kOffGrid, "off the grid"},
-                                             {Hint::kToolCall, "tool call"},
-                                             {Hint::kAnswerStart, "answer start"}}};
+                                              {Hint::kInterior, "interior"},
+                                              {Hint::kJunction, "junction"},
+                                              {Hint::kSystemEnd, "end of the system message"},
+                                              {Hint::kPromptEnd, "end of a prompt"},
+                                              {Hint::kMessageEnd, "end of a message"},
+                                              {Hint::kStep, "step"},
+                                              {Hint::kOffGrid, "off the grid"},
+                                              {Hint::kToolCall, "tool call"},
+                                              {Hint::kAnswerStart, "answer start"}}};
 
 std::vector<std::string> names_of(Hints marks) {
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/explain_view.h"
+#include "cli/recorded_workload.h"
 #include "cli/replay_policy_view.h"
 #include "replay/path_trie.h"
 
@@ -37,12 +38,28 @@ Result<void> run_workload(const replay::Workload& workload, const std::string& n
   return {};
 }
 
+// Without other wishes: the recorded server's states and budget. What became of answers is
+// known, so `outputs` says nothing here.
+Result<void> run_recording(const std::string& path, ReplayPolicyOptions options, bool progress,
+                           std::vector<ReplayCell>& cells) {
+  const auto recorded = recorded_workload(path);
+  if (!recorded) return recorded.error();
+  if (!options.models_given) options.models = {recorded->model};
+  if (!options.budgets_given) options.budgets = {recorded->budget};
+  const std::string name = std::filesystem::path(path).filename().string();
+  return run_workload(recorded->workload, name, options, progress, cells);
+}
+
 }  // namespace
 
 Result<std::string> replay_policies(const ReplayPolicyOptions& options, const Environment& env,
                                     bool progress) {
   std::vector<ReplayCell> cells;
   for (const std::string& path : options.traces) {
+    if (is_recording(path)) {
+      if (auto ran = run_recording(path, options, progress, cells); !ran) return ran.error();
+      continue;
+    }
     auto trace = replay::read_trace(path, options.trace);
     if (!trace) return trace.error();
     const std::string name = std::filesystem::path(path).filename().string();

@@ -20,6 +20,8 @@ struct ReplayPolicyOptions {
   std::vector<std::string> traces = {};
   std::vector<ByteCount> budgets = {};  // replay::kUnlimited: no limit
   std::vector<replay::ModelShape> models = {};
+  bool budgets_given = false;
+  bool models_given = false;
   std::vector<replay::Outputs> outputs = {};
   replay::TraceOptions trace = {};
   bool details = false;

@@ -102,7 +102,10 @@ bool set_count(Options& options, const std::string& text) {
 const std::vector<ReplayOption>& replay_options() {
   static const std::vector<ReplayOption> options = {
       {"--policy", "LIST", "Policies by name, with commas between, or all (below).", set_policies},
-      {"--trace", "FILE", "A trace; several files are several comparisons.", set_trace},
+      {"--trace", "FILE",
+       "A trace, or a recording (serve --record); several files are several "
+       "comparisons.",
+       set_trace},
       {"--budget", "LIST", "Sizes of the cache: 64GiB,128GiB,inf. (default: inf)", set_budgets},
       {"--model", "LIST", "Whose states: 35b-a3b, 27b, 0.8b or attention-8b. (default: 35b-a3b)",
        set_models},
@@ -165,6 +168,8 @@ Result<ReplayPolicyOptions> parse_replay_policy_options(std::span<const std::str
   if (options.traces.empty()) {
     return invalid_argument("--trace", "say which trace: --trace FILE (.jsonl or .jsonl.zst)");
   }
+  options.budgets_given = !options.budgets.empty();
+  options.models_given = !options.models.empty();
   if (options.budgets.empty()) options.budgets = {replay::kUnlimited};
   if (options.models.empty()) options.models = {*replay::find_shape("35b-a3b")};
   if (options.outputs.empty()) options.outputs = {replay::Outputs::kKeep};
@@ -198,7 +203,8 @@ std::string replay_policy_help(int width) {
          wrap_text(
              "A trace has a request a line (timestamp, input_length, output_length, "
              "hash_ids) or a session a line (bs, tool, sys, reqs); see "
-             "docs/policy-replay.md. eta_c is the work saved, of what a cache without "
+             "docs/policy-replay.md. A recording is replayed with its own server's states and "
+             "budget, unless others are named. eta_c is the work saved, of what a cache without "
              "limits would save; eta counts tokens instead.",
              width, 0);
 }

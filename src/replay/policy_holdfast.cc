@@ -33,7 +33,7 @@ TokenPos longest(const Workload& workload) {
 
 CacheOptions options_for(const PolicySetup& setup) {
   CacheOptions options;
-  options.memory.budget = setup.budget / WeightlessEngine::kUnit;
+  options.memory.budget = setup.budget / WeightlessEngine::unit_for(setup.shape);
   return options;
 }
 
@@ -53,7 +53,7 @@ class Holdfast final : public Policy {
     answer(turn);
     leave_slot();
     const CacheStatus after = cache_.status();
-    served.written = (after.stored_bytes - before.stored_bytes) * WeightlessEngine::kUnit;
+    served.written = (after.stored_bytes - before.stored_bytes) * engine_.unit();
     served.evicted = static_cast<std::uint32_t>(after.evicted_snapshots + after.evicted_rows -
                                                 before.evicted_snapshots - before.evicted_rows);
     served.states = static_cast<std::uint32_t>(after.snapshot_count + after.evicted_snapshots -
@@ -62,7 +62,7 @@ class Holdfast final : public Policy {
   }
 
   [[nodiscard]] ByteCount held() const override {
-    return cache_.memory().tree().bytes().resident * WeightlessEngine::kUnit;
+    return cache_.memory().tree().bytes().resident * engine_.unit();
   }
 
  private:
@@ -70,14 +70,15 @@ class Holdfast final : public Policy {
   TokenPos read_prompt(const Turn& turn) {
     const auto input = static_cast<std::size_t>(turn.request->input);
     find_messages(turn);
-    cut_grid(turn.request->input);
+    cuts_ = turn.request->cuts;
+    if (cuts_.empty()) cut_grid(turn.request->input);
     const TokenSpan tokens = TokenSpan(tokens_).first(input);
     const Prompt prompt{.space = kSpace,
                         .tokens = tokens,
                         .keys = tokens,
                         .cuts = cuts_,
                         .spans = spans_,
-                        .header_end = turn.request->input - 1};
+                        .header_end = header_end(turn)};
     Receipt receipt;
     cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
     for (TokenPos at = receipt.restored; at < turn.request->input;) {
@@ -114,7 +115,8 @@ class Holdfast final : public Policy {
   }
 
   void find_messages(const Turn& turn) {
-    spans_.clear();
+    spans_ = turn.request->messages;
+    if (!spans_.empty()) return;
     const TokenPos input = turn.request->input;
     TokenPos begin = 0;
     const auto close = [&](TokenPos end, Role role) {
@@ -128,6 +130,14 @@ class Holdfast final : public Policy {
       if (of < turn.index) close(step.end - 1, Role::kUser);
     }
     close(input - 1, Role::kUser);
+  }
+
+  // A trace knows nothing of headers: one token opens the answer.
+  [[nodiscard]] static TokenPos header_end(const Turn& turn) {
+    const auto& messages = turn.request->messages;
+    const bool opens = !messages.empty() && messages.back().role == Role::kAssistant &&
+                       messages.back().end == turn.request->input;
+    return opens ? messages.back().begin : turn.request->input - 1;
   }
 
   void cut_grid(TokenPos input) {

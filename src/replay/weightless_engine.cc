@@ -3,7 +3,8 @@
 namespace holdfast::replay {
 
 WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tokens)
-    : context_tokens_(context_tokens) {
+    : unit_(unit_for(shape)), context_tokens_(context_tokens) {
+  const auto units = [&](ByteCount bytes) { return (bytes + unit_ - 1) / unit_; };
   shape_.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = units(shape.row_bytes)});
   if (shape.has_state()) {
     shape_.parts.push_back({.kind = PartKind::kSnapshot, .bytes_fixed = units(shape.state_bytes)});

@@ -1,7 +1,7 @@
 // WeightlessEngine: an Engine that computes nothing and whose states hold nothing.
 //
 // The cache above it is the real one. Rows and snapshots are as many bytes as they would
-// be in units of `kUnit` bytes, and nobody ever reads or writes them. So a cache of
+// be in units of `unit()` bytes, and nobody ever reads or writes them. So a cache of
 // hundreds of gigabytes fits into one process, and every decision is the real one.
 //
 //   real          64 tokens x 20 KiB of rows     62.8 MiB of state     256 GiB budget
@@ -17,13 +17,15 @@ namespace holdfast::replay {
 
 class WeightlessEngine final : public Engine {
  public:
-  // Real bytes that one byte here stands for.
-  static constexpr ByteCount kUnit = 4096;
-
   WeightlessEngine(const ModelShape& shape, TokenPos context_tokens);
 
-  // Bytes as they are counted here.
-  [[nodiscard]] static ByteCount units(ByteCount bytes) { return (bytes + kUnit - 1) / kUnit; }
+  // Real bytes that one byte here stands for: one where rows are so small that a unit more
+  // would make a difference.
+  [[nodiscard]] static ByteCount unit_for(const ModelShape& shape) {
+    constexpr ByteCount kLarge = 4096;
+    return shape.row_bytes % kLarge == 0 ? kLarge : 1;
+  }
+  [[nodiscard]] ByteCount unit() const { return unit_; }
 
   [[nodiscard]] const StateShape& shape() const override { return shape_; }
   [[nodiscard]] int slot_count() const override { return 1; }
@@ -56,6 +58,7 @@ class WeightlessEngine final : public Engine {
   [[nodiscard]] std::vector<std::string> check() const override { return {}; }
 
  private:
+  const ByteCount unit_;
   StateShape shape_;
   TokenPos context_tokens_;
   TokenPos length_ = 0;

@@ -38,6 +38,9 @@ struct Request {
   std::vector<BlockId> answer;  // of blocks input / block_tokens, ...
   TokenPos system_end = 0;
   bool tool_call = false;
+  // Where they are known: the messages of the prompt, and its grid.
+  std::vector<MessageSpan> messages;
+  std::vector<TokenPos> cuts;
 
   [[nodiscard]] TokenPos total() const { return input + output; }
 };

@@ -75,6 +75,12 @@ for (const [name, flags] of Object.entries({
       }
       assert.match(JSON.stringify(json.advice), /14:03:0|changes/);
     }
+    // Other caches on the same traffic, with this server's states and budget.
+    const compared = await run(['replay', '--policy', 'holdfast,llama-server,oracle', file, '--json']);
+    assert.equal(compared.code, 0, compared.stderr);
+    const cells = JSON.parse(compared.stdout);
+    assert.deepEqual(cells.map(({ policy }) => policy), ['holdfast', 'llama-server', 'oracle']);
+    assert.ok(cells.every(({ requests, budget_bytes }) => requests > 10 && budget_bytes === 4 << 20));
     const html = readFileSync(page, 'utf8');
     assert.match(html, /receipts are identical/);
     assert.doesNotMatch(html, /<script|https?:/);
