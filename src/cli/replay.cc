@@ -22,7 +22,7 @@ int replay_main(std::span<const std::string> args, const Environment& env) {
   const bool policies = std::ranges::any_of(args, [](const std::string& argument) {
     return argument.starts_with("--policy") || argument.starts_with("--trace");
   });
-  const bool helps = args.empty() || has(args, {"--help", "-h", "help"});
+  const bool helps = has(args, {"--help", "-h", "help"});
   if (helps) {
     std::fputs((policies ? replay_policy_help() : replay_recording_help()).c_str(), stdout);
     if (!policies)
