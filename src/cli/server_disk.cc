@@ -64,7 +64,7 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
   }
   auto known = std::make_shared<KnownEnds>();
   disk.known_ends = known;
-  auto folder = CacheFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
+  auto folder = LastingFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
   if (!folder) {
     Log::warn("no states on disk: " + folder.error().message +
               " (choose a folder with --cache-dir, or --cache-dir off)");
@@ -82,11 +82,15 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
       new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), below, clock));
 }
 
-ServerDisk::ServerDisk(std::string folder, CacheFolder store, std::shared_ptr<KnownEnds> known,
-                       LowerOptions options, const Clock& clock)
+ServerDisk::ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
+                       std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock)
     : folder_(std::move(folder)),
       store_(std::move(store)),
       tier_(*store_, std::move(known), clock, options) {
+  store_->on_renewed = [this] {
+    Log::warn(folder_ + " had gone and is made anew; answers are not affected");
+    if (history_ != nullptr) begin_answers();
+  };
   tier_.on_trouble = [this](const std::string& what) {
     if (what.empty()) {
       Log::info("states are written to " + folder_ + " again");
@@ -101,28 +105,35 @@ void ServerDisk::describe(const std::string& model, const Fingerprint& facts) {
   tier_.on_space = [this, model, settings = facts.describe(),
                     own = facts.space("")](SpaceKey space) {
     const SpaceNote note{model, settings, space != own};
-    if (auto noted = store_->describe_space(space, note); !noted) {
+    if (auto noted = store_->store().describe_space(space, note); !noted) {
       Log::debug("no note on a space: " + noted.error().message);
     }
   };
 }
 
 void ServerDisk::remember_answers(TokenHistory& history, Token vocabulary) {
-  AnswerLog::read(store_.files(), [&](RememberedAnswer answer) {
+  AnswerLog::read(store_->files(), [&](RememberedAnswer answer) {
     static_cast<void>(history.recall(std::move(answer), vocabulary));
   });
   if (store_->role() == StoreRole::kReader) return;
-  auto log = AnswerLog::begin(store_.files(), history.answers());
-  if (!log) {
-    Log::warn("answers are not remembered across a restart: " + log.error().message);
-    return;
-  }
-  answers_ = std::move(*log);
+  history_ = &history;
+  begin_answers();
   history.on_remembered = [this](const RememberedAnswer& answer) {
     tier_.ask([this, answer] {
+      if (answers_ == nullptr) return;
       if (auto kept = answers_->append(answer); !kept) Log::warn(kept.error().message);
     });
   };
+}
+
+void ServerDisk::begin_answers() {
+  answers_.reset();
+  auto log = AnswerLog::begin(store_->files(), history_->answers());
+  if (log) {
+    answers_ = std::move(*log);
+  } else {
+    Log::warn("answers are not remembered across a restart: " + log.error().message);
+  }
 }
 
 std::string ServerDisk::summary() const {

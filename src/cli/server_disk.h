@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "env/clock.h"
 #include "tier/answer_log.h"
-#include "tier/cache_folder.h"
+#include "tier/lasting_folder.h"
 
 namespace holdfast {
 
@@ -36,12 +36,14 @@ class ServerDisk {
   void finish(const std::function<bool()>& cut);
 
  private:
-  ServerDisk(std::string folder, CacheFolder store, std::shared_ptr<KnownEnds> known,
-             LowerOptions options, const Clock& clock);
+  ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
+             std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock);
+  void begin_answers();
 
   const std::string folder_;
-  CacheFolder store_;
-  std::unique_ptr<AnswerLog> answers_;  // its thread's
+  std::unique_ptr<LastingFolder> store_;
+  TokenHistory* history_ = nullptr;     // whose answers are kept
+  std::unique_ptr<AnswerLog> answers_;  // its thread's; null: they cannot be kept
   LowerTier tier_;
 };
 

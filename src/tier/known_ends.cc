@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.h"
-
 namespace holdfast {
 
 std::size_t KnownEnds::NameHash::operator()(const PathName& name) const {
@@ -22,9 +20,9 @@ void KnownEnds::add(const PathName& anchor, TokenPos end) {
 void KnownEnds::remove(const PathName& anchor, TokenPos end) {
   const std::scoped_lock lock(mutex_);
   const auto found = ends_.find(anchor);
-  CHECK(found != ends_.end());
+  if (found == ends_.end()) return;
   const auto one = found->second.find(end);
-  CHECK(one != found->second.end());
+  if (one == found->second.end()) return;
   found->second.erase(one);
   if (found->second.empty()) ends_.erase(found);
   --size_;
@@ -49,6 +47,12 @@ bool KnownEnds::contains(const PathName& anchor, TokenPos end) const {
 std::size_t KnownEnds::size() const {
   const std::scoped_lock lock(mutex_);
   return size_;
+}
+
+void KnownEnds::clear() {
+  const std::lock_guard lock(mutex_);
+  ends_.clear();
+  size_ = 0;
 }
 
 }  // namespace holdfast

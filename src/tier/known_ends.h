@@ -31,8 +31,11 @@ namespace holdfast {
 class KnownEnds {
  public:
   void add(const PathName& anchor, TokenPos end);
-  // REQUIRES: contains(anchor, end).
+  // What is not there, because all was cleared, needs no removing.
   void remove(const PathName& anchor, TokenPos end);
+
+  // Nothing is known any more.
+  void clear();
 
   // The anchors of a prompt are PathNamer::anchors().
   [[nodiscard]] TokenPos deepest(std::span<const PathName> anchors) const;
