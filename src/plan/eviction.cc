@@ -29,8 +29,7 @@ enum class PlaceKind { kInterior, kTip, kTipAfterToolCall, kProven };
 PlaceKind kind_of(const NodeFacts& facts, Growing growing) {
   const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
   if (shared && facts.hits > 1) return PlaceKind::kProven;
-  const bool latest_prompt = facts.hints.has(Hint::kPromptEnd) && facts.snapshots_below <= 1;
-  const bool wanted = facts.hints.has(Hint::kTip) || latest_prompt;
+  const bool wanted = (facts.hints.has(Hint::kTip) && !facts.left_behind) || facts.latest_prompt;
   if (!wanted || facts.node == growing.node) return PlaceKind::kInterior;
   return facts.hints.has(Hint::kToolCall) ? PlaceKind::kTipAfterToolCall : PlaceKind::kTip;
 }

@@ -14,7 +14,8 @@
 // whether or not something deeper is left. One is a conversation that goes on: where
 // answers are stripped, all of its turns part from their answers. The end of the latest prompt of a
 // conversation is a tip even with its answer's state below it: whoever sends the answer
-// back differently goes on from there, and the others lose no more than the answer.
+// back differently goes on from there, and the others lose no more than the answer. The
+// answer that was left behind then counts as interior.
 //
 // Dead weight (a hybrid's rows beyond its deepest snapshot) is worth nothing and
 // goes first. A tip's value counts the rows as freed that depend on it, because they are

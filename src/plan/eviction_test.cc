@@ -273,9 +273,10 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
       << "all rows that are of no use without it";
   facts.hints = Hint::kPromptEnd;
   facts.snapshots_below = 1;
+  facts.latest_prompt = true;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 50)
       << "the state below is its answer's";
-  facts.snapshots_below = 2;
+  facts.latest_prompt = false;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.2 / 62 * 40 / 50);
   facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
@@ -388,8 +389,8 @@ class Judge {
     if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 1) {
       return {policy_.proven.weight * facts.hits, policy_.proven.tau_s};
     }
-    const bool latest_prompt = facts.hints.has(Hint::kPromptEnd) && facts.snapshots_below < 2;
-    if (on_way || !(facts.hints.has(Hint::kTip) || latest_prompt)) return policy_.interior;
+    const bool tip = facts.hints.has(Hint::kTip) && !facts.left_behind;
+    if (on_way || !(tip || facts.latest_prompt)) return policy_.interior;
     return facts.hints.has(Hint::kToolCall) ? policy_.tip_after_tool_call : policy_.tip;
   }
   static double dependent(const NodeFacts& facts) {
@@ -492,10 +493,10 @@ class Twins {
     }
   }
   void mark() {
-    constexpr Hint kMarks[] = {Hint::kJunction, Hint::kSystemEnd, Hint::kPromptEnd,
-                               Hint::kToolCall};
+    constexpr Hint kMarks[] = {Hint::kJunction, Hint::kSystemEnd, Hint::kPromptEnd, Hint::kToolCall,
+                               Hint::kOffGrid};
     const NodeId node = random_node();
-    const Hint hint = kMarks[below(4)];
+    const Hint hint = kMarks[below(5)];
     if (!node) return;
     for (TokenTree* tree : {&tree_, &twin_}) tree->mark(node, hint);
   }

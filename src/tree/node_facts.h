@@ -24,6 +24,10 @@ struct NodeFacts {
   Tick snapshot_last_use = 0;         // attached or restored; passing by does not count
   ByteCount snapshot_bytes = 0;       // freed if the snapshot went
   std::uint32_t snapshots_below = 0;  // without its own
+  // A prompt's end: below it lies one snapshot at most, and that is no prompt's end.
+  bool latest_prompt = false;
+  // An answer's end, off the grid: the prompt above it has gone on without it.
+  bool left_behind = false;
 
   TokenPos row_tokens = 0;    // tokens of the edge that have their rows
   ByteCount block_bytes = 0;  // freed if the edge's rows went

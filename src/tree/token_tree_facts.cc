@@ -28,6 +28,33 @@ TokenPos needed_elsewhere(const Node& node) {
   return at->end;
 }
 
+// REQUIRES: there is one snapshot below the node.
+const Node& only_below(const Node& node) {
+  CHECK(node.snapshots - node.counted_snapshot == 1);
+  const Node* at = &node;
+  do {
+    const Node* next = nullptr;
+    for (const auto& child : at->children.all()) {
+      if (child.node->snapshots == 1) next = child.node;
+    }
+    at = next;
+  } while (!at->has_snapshot);
+  return *at;
+}
+
+bool is_latest_prompt(const Node& node) {
+  if (!node.marks.has(Hint::kPromptEnd)) return false;
+  const std::uint32_t below = node.snapshots - node.counted_snapshot;
+  return below == 0 || (below == 1 && !only_below(node).marks.has(Hint::kPromptEnd));
+}
+
+bool is_left_behind(const Node& node) {
+  if (!node.marks.has(Hint::kOffGrid) || node.marks.has(Hint::kPromptEnd)) return false;
+  const Node* at = node.parent;
+  while (!at->is_root() && !at->marks.has(Hint::kPromptEnd)) at = at->parent;
+  return !at->is_root() && at->snapshots - at->counted_snapshot > node.snapshots;
+}
+
 Hints hints_of(const Node& node, const StateNeeds& needs) {
   const std::uint32_t deeper =
       needs.snapshot ? node.snapshots - node.counted_snapshot : node.holders - node.counted_holder;
@@ -45,18 +72,7 @@ ByteCount snapshot_bytes(const Node& node) {
 
 }  // namespace
 
-NodeId TokenTree::only_snapshot_below(NodeId id) const {
-  const Node* at = &core_->at(id);
-  CHECK(at->snapshots - at->counted_snapshot == 1);
-  do {
-    const Node* next = nullptr;
-    for (const auto& child : at->children.all()) {
-      if (child.node->snapshots == 1) next = child.node;
-    }
-    at = next;
-  } while (!at->has_snapshot);
-  return at->id;
-}
+NodeId TokenTree::only_snapshot_below(NodeId id) const { return only_below(core_->at(id)).id; }
 
 NodeFacts TokenTree::facts(NodeId id) const {
   const Node& node = core_->at(id);
@@ -77,6 +93,8 @@ NodeFacts TokenTree::facts(NodeId id) const {
           .snapshot_last_use = node.state.snapshot.last_use,
           .snapshot_bytes = snapshot_bytes(node),
           .snapshots_below = node.snapshots - node.counted_snapshot,
+          .latest_prompt = is_latest_prompt(node),
+          .left_behind = is_left_behind(node),
           .row_tokens = node.state.row.token_count(),
           .block_bytes = node.state.row.freed_with_all(),
           .dependent = node.end - needed_elsewhere(node),

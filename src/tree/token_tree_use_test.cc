@@ -89,6 +89,38 @@ TEST_F(TokenTreeT7, RowsDependOnStatesAsFarUpAsNoOtherNeedsThem) {
   expect_sound(tree);
 }
 
+TEST_F(TokenTreeT7, APromptIsTheLatestUntilAnotherOneEndsBelowIt) {
+  TokenTree tree(kHybrid);
+  const std::vector<PlacedHints> first = {{2, Hint::kPromptEnd}};
+  commit(tree, "ab",
+         {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}, .marks = first});
+  EXPECT_TRUE(facts(tree, "ab").latest_prompt);
+  commit(tree, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
+  EXPECT_TRUE(facts(tree, "ab").latest_prompt) << "that is its answer";
+  tree.evict_snapshot(at(tree, "abcd"), budget());
+  const std::vector<PlacedHints> second = {{6, Hint::kPromptEnd}};
+  commit(tree, "abcdef",
+         {.blocks = {make_block(4, 6)}, .snapshots = {make_snapshot(6)}, .marks = second});
+  EXPECT_FALSE(facts(tree, "ab").latest_prompt);
+  EXPECT_TRUE(facts(tree, "abcdef").latest_prompt);
+  EXPECT_FALSE(facts(tree, "abcd").latest_prompt);
+}
+
+TEST_F(TokenTreeT7, AnAnswerIsLeftBehindWhenItsPromptGoesOnWithoutIt) {
+  TokenTree tree(kHybrid);
+  const std::vector<PlacedHints> first = {{2, Hint::kPromptEnd}};
+  const std::vector<PlacedHints> answer = {{4, Hint::kOffGrid}};
+  commit(tree, "ab",
+         {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}, .marks = first});
+  commit(tree, "abcd",
+         {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}, .marks = answer});
+  EXPECT_FALSE(facts(tree, "abcd").left_behind);
+  commit(tree, "abcdef", {.blocks = {make_block(4, 6)}, .snapshots = {make_snapshot(6)}});
+  EXPECT_FALSE(facts(tree, "abcd").left_behind) << "it was sent back";
+  commit(tree, "abxy", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
+  EXPECT_TRUE(facts(tree, "abcd").left_behind);
+}
+
 // Issue 3's second failure: whatever one request does, no snapshot is lost.
 TEST_F(TokenTreeT7, AThousandCheckpointsSurviveADivergence) {
   TokenTree tree(kHybrid);
