@@ -344,10 +344,13 @@ StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt
 // What the slot holds is about to go from there. Returns the bytes copied.
 ByteCount StateCache::put_aside(SlotId slot) {
   Live& held = live(slot);
-  // A short answer behind a prompt that was kept is worth little more than its tokens.
+  // A short answer behind a prompt that was kept is worth its tokens: where there is no room,
+  // nothing makes way for it.
   const TokenPos unsaved = storable_length(held) - held.kept;
   const bool essential = unsaved >= scarce_spacing(engine_.shape(), kRecurrentSpacing);
-  const StoreOutcome outcome = store_live(held, slot, essential);
+  const bool fits = unsaved_bytes(held) <= memory_.room();
+  const StoreOutcome outcome =
+      essential || fits ? store_live(held, slot, essential) : StoreOutcome{};
   if (held.tool_call) memory_.note_tool_call(held.space, keys_of(held));
   if (outcome.stored) {
     keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(outcome.filed.length)));
