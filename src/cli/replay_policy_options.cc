@@ -107,7 +107,7 @@ const std::vector<ReplayOption>& replay_options() {
        "comparisons.",
        set_trace},
       {"--budget", "LIST", "Sizes of the cache: 64GiB,128GiB,inf. (default: inf)", set_budgets},
-      {"--model", "LIST", "Whose states: 35b-a3b, 27b, 0.8b or attention-8b. (default: 35b-a3b)",
+      {"--model", "LIST", "Whose states: 35b-a3b, 27b, 0.8b, pocket or attention-8b. (default: 35b-a3b)",
        set_models},
       {"--outputs", "keep|strip|both",
        "Whether clients send answers back as they got them, or without. (default: keep)",
