@@ -144,12 +144,15 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
                          static_cast<double>(wanted.bytes);
   }
   room_request.growing = {wanted.growing};
-  if (room_request.worth <= refused_worth_ && request.now < refused_at_ + kStillTrueMs)
-    return false;
+  const bool like_a_refused_one = !request.essential && room_request.worth <= refused_worth_ &&
+                                  request.now < refused_at_ + kStillTrueMs;
+  if (like_a_refused_one) return false;
   for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
   if (wanted.bytes <= room()) return true;
-  refused_worth_ = room_request.worth;
-  refused_at_ = request.now;
+  if (!request.essential) {
+    refused_worth_ = room_request.worth;
+    refused_at_ = request.now;
+  }
   return false;
 }
 

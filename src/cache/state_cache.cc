@@ -517,7 +517,8 @@ bool StateCache::worth_its_end(const Live& held) const {
   const TokenPos last = held.due.empty() ? held.last_checkpoint : held.due.back().position;
   const auto behind = static_cast<ByteCount>(length - last);
   const StartCosts now = costs();
-  return behind > 0 && behind * now.token + now.any_token > memory_.snapshot_bytes(length);
+  if (behind == 0 || !memory_.could_hold(length)) return false;
+  return behind * now.token + now.any_token > memory_.snapshot_bytes(length);
 }
 
 // The slot has read its prompt and a state of it is in memory.

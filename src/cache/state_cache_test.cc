@@ -93,7 +93,8 @@ class CacheTooSmallForAState : public ::testing::Test {
     Tokens tokens(kHeader, history);
     tokens.insert(tokens.end(), 10, rest);
     const std::vector<TokenPos> cuts = {kHeader};
-    const Prompt prompt{kSpace, tokens, tokens, cuts, {}, true, kHeader};
+    const Prompt prompt{
+        kSpace, tokens, tokens, cuts, {}, true, kHeader, {}, EndKey::of(kSpace, tokens)};
     Receipt receipt;
     cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
     while (engine_.length(kSlot) < length_of(tokens)) read_chunk(tokens, receipt);
@@ -107,7 +108,8 @@ class CacheTooSmallForAState : public ::testing::Test {
     const auto chunk = TokenSpan(tokens).subspan(
         static_cast<std::size_t>(begin), static_cast<std::size_t>(cache_.chunk_end(kSlot) - begin));
     EXPECT_TRUE(engine_.prefill(kSlot, chunk, LogitsOf::kLastToken).ok());
-    cache_.prefilled(kSlot, chunk, receipt);
+    const bool last = engine_.length(kSlot) == length_of(tokens);
+    cache_.prefilled(kSlot, chunk, receipt, last ? LogitsOf::kLastToken : LogitsOf::kNone);
   }
 
   static constexpr SlotId kSlot{0};
