@@ -8,8 +8,8 @@
 // model said there as well. Logits are useless without the state, so who looks for
 // them has found that first, by its tokens; here a hash of these is enough.
 //
-// They are taken by whoever asked last, first come first to go, and within a limit of their
-// own, which is held free in memory's budget (RoomHold).
+// Those that were asked for longest ago go first. They have a limit of their own, within which
+// their bytes are taken from memory's budget (RoomHold).
 //
 // Invariants, verified by check():
 //   N1  the bytes held are those of the logits, and no more than the limit

@@ -260,7 +260,11 @@ class StateCache {
   void bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt);
   [[nodiscard]] bool is_filed(const Live& live) const;  // C5
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
+
+  // state_cache_checkpoints.cc
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
+  // Of checkpoints where memory is scarce, so that they weigh no more than the rows.
+  [[nodiscard]] TokenPos scarce_distance() const;
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
   [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
   [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;

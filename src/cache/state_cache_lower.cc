@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "cache/state_cache.h"
-#include "plan/placement.h"
 
 namespace holdfast {
 
@@ -12,8 +11,6 @@ namespace {
 constexpr TokenPos kWorthAsking = 32;
 // What was promised may turn out to be damaged; then there is a shallower place.
 constexpr int kTriesMax = 3;
-// The distance of places of a model without extents, which has no measure of its own.
-constexpr TokenPos kRecurrentSpacing = 1024;
 // A store that does not answer costs no more than reading would, or, where that is not known,
 // this.
 constexpr double kPatienceMs = 3000.0;
@@ -157,7 +154,7 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, Toke
     logits = ends_.peek(EndKey::of(match.space, prompt));
   }
   if (logits != nullptr && !last_end->has_snapshot) places = {last_end};  // there are no others
-  const TokenPos spacing = scarce_spacing(engine_.shape(), kRecurrentSpacing);
+  const TokenPos spacing = scarce_distance();
   std::vector<KeptPlace> kept;
   TokenPos last = 0;
   for (const Stop* stop : places) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
+#include "cli/options.h"
 #include "record/recorded_requests.h"
 #include "record/recording_frames.h"
 
@@ -71,9 +71,9 @@ bool is_recording(const std::string& path) {
 }
 
 Result<RecordedWorkload> recorded_workload(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  auto recorded = recorded_requests(bytes);
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.error();
+  auto recorded = recorded_requests(*bytes);
   if (!recorded) return invalid_argument("--trace", path + ": " + recorded.error().message);
   if (recorded->requests.empty()) {
     return invalid_argument("--trace", path + ": no request ended in this recording.");

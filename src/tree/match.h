@@ -51,8 +51,8 @@ struct Match {
   // Where known paths part before `matched`, ascending: few, however long the path.
   std::vector<TokenPos> forks;
 
-  // The deepest restorable position that is not beyond `limit`; 0 if none. A
-  // prompt's last token is always computed, so its owner asks for length - 1.
+  // The deepest restorable position that is not beyond `limit`; 0 if none. Whoever has no
+  // logits of a prompt's last token computes it, and asks for length - 1.
   [[nodiscard]] TokenPos restorable(TokenPos limit) const {
     if (cuts_anywhere) return std::min(covered, limit);
     for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {

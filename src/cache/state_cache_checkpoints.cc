@@ -1,0 +1,165 @@
+// Where states are kept while a prompt is read, and how far apart.
+#include <algorithm>
+
+#include "cache/state_cache.h"
+#include "plan/cuts.h"
+#include "plan/run_cuts.h"
+
+namespace holdfast {
+
+namespace {
+
+// Every checkpoint costs a walk over the prompt. One that consists of hundreds of
+// messages of a few tokens is not kept after each of them.
+TokenPos least_spacing(const Prompt& prompt) {
+  constexpr std::size_t kManyCuts = 64;
+  constexpr std::size_t kTinyChunk = 8;
+  const bool tiny_chunks =
+      prompt.cuts.size() > kManyCuts && prompt.cuts.size() * kTinyChunk > prompt.tokens.size();
+  return tiny_chunks ? 32 : 0;
+}
+
+// Of the time that a prompt takes to be read, checkpoints that are not always kept
+// may take this share. On a processor they take less at every cut; a fast GPU reads
+// thousands of tokens while one snapshot is copied.
+constexpr double kStoreShareMax = 0.03;
+constexpr double kStoreFreeMs = 30.0;  // nobody notices
+
+// Checkpoints of a model without extents keep this distance when memory is scarce.
+constexpr TokenPos kRecurrentSpacing = 1024;
+
+// Checkpoints at every cut may take this part of the room that is left.
+constexpr ByteCount kPlenty = 8;
+// Otherwise those inside a message keep this many times the distance at which they weigh
+// half as much as what they stand in: they are rarely where prompts part.
+constexpr TokenPos kSparse = 5;
+
+Hints marks_of(CheckpointKind kind) {
+  switch (kind) {
+    case CheckpointKind::kStep: return Hint::kStep;
+    case CheckpointKind::kMessageEnd: return Hint::kMessageEnd;
+    case CheckpointKind::kJunction: return Hint::kJunction;
+    case CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
+    case CheckpointKind::kSystemEnd: return Hint::kSystemEnd;
+    case CheckpointKind::kAnswerStart: return Hint::kAnswerStart;
+  }
+  return {};
+}
+
+ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
+  switch (kind) {
+    case CheckpointKind::kStep:
+    case CheckpointKind::kAnswerStart:
+    case CheckpointKind::kMessageEnd: return policy.interior;
+    case CheckpointKind::kPromptEnd: return policy.tip;
+    case CheckpointKind::kJunction:
+    case CheckpointKind::kSystemEnd: return policy.proven;
+  }
+  return policy.interior;
+}
+
+}  // namespace
+
+TokenPos StateCache::scarce_distance() const {
+  return scarce_spacing(engine_.shape(), kRecurrentSpacing);
+}
+
+// While there is plenty of room, nearly every cut; else so few that they leave room for others.
+TokenPos StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
+  const TokenPos least = least_spacing(prompt);
+  if (options_.checkpoint_every > 0) return std::max(options_.checkpoint_every, least);
+  const ByteCount snapshot = memory_.snapshot_bytes(length_of(prompt.tokens));
+  if (snapshot == 0) return least;
+  const auto fresh = static_cast<ByteCount>(length_of(prompt.tokens) - from);
+  const auto cuts =
+      static_cast<ByteCount>(prompt.cuts.end() - std::ranges::upper_bound(prompt.cuts, from));
+  const ByteCount all = cuts * snapshot + fresh * memory_.bytes_per_token();
+  if (all <= memory_.room() / kPlenty) return least;
+  const ByteCount share = std::max<ByteCount>(memory_.budget() / 4, 1);
+  const auto affordable = static_cast<TokenPos>(
+      std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
+  return std::max({kSparse * scarce_distance(), affordable, least});
+}
+
+void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt) {
+  const bool keeps_states = memory_.enabled() && options_.checkpoints;
+  RunCutsInput run;
+  run.grid = prompt.cuts;
+  run.prompt_length = length_of(prompt.tokens);
+  run.begin = receipt.restored;
+  run.chunk_max = engine_.chunk_tokens_max();
+  if (!options_.deterministic && keeps_states) {
+    run.header_end = prompt.header_end;
+    if (receipt.difference) run.junction = receipt.difference->position;
+  }
+  held.cuts = run_cuts(run);
+  held.due.clear();
+  if (!keeps_states) return;
+  PlacementInput input;
+  input.cuts = held.cuts;
+  input.spans = prompt.spans;
+  input.from = receipt.restored;
+  if (receipt.difference) input.junction = receipt.difference->position;
+  if (run.header_end && std::ranges::binary_search(held.cuts, *run.header_end)) {
+    input.prompt_end = run.header_end;
+  }
+  input.spacing_min = spacing_for(prompt, receipt.restored);
+  held.due = place_checkpoints(input);
+  if (keeps_ends(prompt) && worth_its_end(held)) {
+    held.due.push_back({length_of(prompt.tokens), CheckpointKind::kAnswerStart});
+  }
+}
+
+// Whether bringing the state of the whole prompt back takes less time than reading what lies
+// behind the last checkpoint.
+bool StateCache::worth_its_end(const Live& held) const {
+  const TokenPos length = length_of(held.prompt);
+  const TokenPos last = held.due.empty() ? held.last_checkpoint : held.due.back().position;
+  const auto behind = static_cast<ByteCount>(length - last);
+  const StartCosts now = costs();
+  if (behind == 0 || !memory_.could_hold(length)) return false;
+  return behind * now.token + now.any_token > memory_.snapshot_bytes(length);
+}
+
+// The slot has read its prompt and a state of it is in memory.
+void StateCache::keep_end(SlotId slot) {
+  const Live& held = live(slot);
+  if (held.end.length != length_of(held.tokens)) return;  // it may use nothing that is kept
+  ends_.put(held.end, copy_of_logits(engine_.logits(slot)));
+}
+
+bool StateCache::time_allows(const Live& held, const Checkpoint& checkpoint) const {
+  if (always_kept(checkpoint.kind)) return true;
+  const double reading_ms = ms_between(held.began, clock_.now()) - held.store_ms;
+  return held.store_ms <= kStoreFreeMs + kStoreShareMax * reading_ms;
+}
+
+void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt) {
+  Live& held = live(slot);
+  StoreRequest request;
+  request.slot = slot;
+  request.space = held.space;
+  request.tokens = keys_of(held);
+  request.marks = marks_of(checkpoint.kind);
+  const bool on_grid = std::ranges::binary_search(held.grid, checkpoint.position);
+  if (!on_grid) request.marks = request.marks | Hint::kOffGrid;
+  request.odds = odds_of(checkpoint.kind, memory_.policy());
+  request.saves = checkpoint.position - held.last_checkpoint;
+  request.essential = always_kept(checkpoint.kind);
+  request.rows_stay = request.essential;
+  request.now = now();
+  const auto before = clock_.now();
+  const StoreOutcome outcome = memory_.store(request);
+  const double took_ms = ms_between(before, clock_.now());
+  held.store_ms += took_ms;
+  totals_.store_seconds += took_ms / 1000.0;
+  if (!outcome.stored) return;
+  held.kept = checkpoint.position;
+  held.filed = outcome.filed;
+  held.last_checkpoint = checkpoint.position;
+  ++receipt.checkpoints;
+  ++totals_.checkpoints;
+  receipt.bytes_out += outcome.bytes;
+}
+
+}  // namespace holdfast
