@@ -31,10 +31,11 @@ namespace holdfast {
 enum class CheckpointKind {
   kStep,  // inside a long message
   kMessageEnd,
-  kJunction,     // where a prompt left a path that was known
-  kPromptEnd,    // before the generation header
-  kSystemEnd,    // after the system and tools block
   kAnswerStart,  // after the prompt's last token; not placed here but where logits are kept
+  // Always kept:
+  kJunction,   // where a prompt left a path that was known
+  kPromptEnd,  // before the generation header
+  kSystemEnd,  // after the system and tools block
 };
 [[nodiscard]] const char* checkpoint_kind_name(CheckpointKind kind);
 [[nodiscard]] bool always_kept(CheckpointKind kind);

@@ -85,5 +85,11 @@ TEST(PlacementModel, InvariantsHoldOnRandomPrompts) {
   }
 }
 
+TEST(CheckpointKinds, WhatIsAlwaysKept) {
+  using enum CheckpointKind;
+  for (const auto kind : {kStep, kMessageEnd, kAnswerStart}) EXPECT_FALSE(always_kept(kind));
+  for (const auto kind : {kJunction, kPromptEnd, kSystemEnd}) EXPECT_TRUE(always_kept(kind));
+}
+
 }  // namespace
 }  // namespace holdfast
