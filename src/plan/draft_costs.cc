@@ -33,6 +33,10 @@ void DraftCosts::note_fixed(double ms) {
   if (ms >= 0.0 && std::isfinite(ms)) fixed_.note(ms);
 }
 
+void DraftCosts::note_brought_back(double ms) {
+  if (ms >= 0.0 && std::isfinite(ms)) brought_back_.note(ms);
+}
+
 // Of what is asked for, as if a companion stopped after any token with equal chance.
 double DraftCosts::share(TokenPos longest) const {
   if (stops_ == 0.0) return 1.0;
@@ -48,10 +52,27 @@ double DraftCosts::share(TokenPos longest) const {
 double DraftCosts::besides(const StepShape& shape) const {
   if (shape.asked == 0 || !steps_.knows_any()) return 0.0;
   const double tokens = std::max(share(shape.longest) * shape.longest, 1.0);
-  return (calls_.knows_any() ? calls_.ms(tokens) : 0.0) + shape.drafting * fixed_.ms();
+  return (calls_.knows_any() ? calls_.ms(tokens) : 0.0) + shape.drafting * fixed_.ms() +
+         undoing(shape);
+}
+
+// A slot that went back leaves the others' batch and has one of its own.
+double DraftCosts::undoing(const StepShape& shape) const {
+  if (shape.undone <= 0.0) return 0.0;
+  const double own = 1.0 + shape.again / shape.undone;
+  const double others = shape.waiting > 1 ? steps_.ms(shape.waiting - 1) : 0.0;
+  const double more = steps_.ms(own) + others - steps_.ms(shape.waiting);
+  return shape.undone * (brought_back_.ms() + std::max(more, 0.0));
+}
+
+double DraftCosts::apart(const StepShape& shape) const {
+  double ms = 0.0;
+  for (const TokenPos rows : shape.batches) ms += steps_.ms(rows);
+  return ms;
 }
 
 double DraftCosts::ms(const StepShape& shape) const {
+  if (!shape.batches.empty()) return apart(shape) + besides(shape);
   const double filled = steps_.ms(shape.waiting + shape.asked);
   if (shape.asked == 0) return filled;
   const double rows = shape.waiting + share(shape.longest) * shape.asked;
@@ -59,6 +80,7 @@ double DraftCosts::ms(const StepShape& shape) const {
 }
 
 double DraftCosts::ms_at_best(const StepShape& shape) const {
+  if (shape.batches.size() > 1) return ms(shape);
   return std::min(ms(shape), steps_.ms_at_best(shape.waiting + shape.asked) + besides(shape));
 }
 
@@ -88,8 +110,9 @@ TokenPos DraftCosts::fill_up_to(std::span<const TokenPos> rows, TokenPos asked_e
 std::vector<std::string> DraftCosts::check() const {
   std::vector<std::string> violations = steps_.check();
   for (const std::string& violation : calls_.check()) violations.push_back(violation);
-  const double fixed = fixed_.ms();
-  if (!std::isfinite(fixed) || fixed < 0.0) violations.emplace_back("D3: a draft has no cost");
+  for (const double ms : {fixed_.ms(), brought_back_.ms()}) {
+    if (!std::isfinite(ms) || ms < 0.0) violations.emplace_back("D3: a draft has no cost");
+  }
   if (!(drafted_ >= 0.0 && stops_ >= 0.0)) violations.emplace_back("D3: odd counts");
   return violations;
 }

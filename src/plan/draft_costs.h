@@ -5,12 +5,18 @@
 // (where they have no idea) draft a share of what they are asked for; steps then have
 // fewer rows, another number each time, or are filled up, whatever is cheaper.
 //
+// Where a wrong draft cannot be cut off, the slot's state before it is brought back, and
+// its rows up to there wait for the next step. That step pays for it, and others with it:
+// slots with unequally many rows do not share a batch. So it is counted here, with the
+// draft that may be wrong.
+//
 // Before anything is known a step costs 1, each row beyond the first a tenth of that, and
 // drafts nothing. A clock that stands still measures nothing, and leaves it at that.
 //
 // Invariants, verified by check():
 //   D1, D2  of both kinds of times (times_by_size.h)
-//   D3      what drafts cost besides is finite and not below nothing; so are the counts
+//   D3      what drafts and going back cost besides is finite and not below nothing; so are the
+//   counts
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -33,6 +39,11 @@ struct StepShape {
   TokenPos asked = 0;
   TokenPos longest = 0;
   int drafting = 0;  // slots that ask for a draft
+  // Where what is wrong cannot be cut: the rows of each batch, as nothing is filled up; the
+  // slots expected to go back to before the step, and their rows that are computed again.
+  std::vector<TokenPos> batches;
+  double undone = 0.0;
+  double again = 0.0;
 };
 
 class DraftCosts {
@@ -54,11 +65,15 @@ class DraftCosts {
   void note_call(const Call& call, double ms);
   // What a slot's draft costs besides: a snapshot taken first, say.
   void note_fixed(double ms);
+  // What bringing a slot's state back took.
+  void note_brought_back(double ms);
 
   // Of a step of this shape, where the steps before it had it too.
   [[nodiscard]] double ms(const StepShape& shape) const;
   // The same where what is only guessed of the step turns out well.
   [[nodiscard]] double ms_at_best(const StepShape& shape) const;
+  // The part of it that going back to before the step costs.
+  [[nodiscard]] double undoing(const StepShape& shape) const;
   // What beginning to draft, or ending it, or another length costs, once.
   [[nodiscard]] double change_ms() const;
   [[nodiscard]] bool changes_cost() const { return steps_.changes_cost(); }
@@ -73,11 +88,13 @@ class DraftCosts {
  private:
   [[nodiscard]] double share(TokenPos longest) const;
   [[nodiscard]] double besides(const StepShape& shape) const;
+  [[nodiscard]] double apart(const StepShape& shape) const;
 
   TimesBySize steps_;
   TimesBySize calls_;
   int call_slots_ = 0;
   SteadyTime fixed_;
+  SteadyTime brought_back_;
   // Tokens that were drafted lately, and how often a companion had no more of them.
   double drafted_ = 0.0;
   double stops_ = 0.0;

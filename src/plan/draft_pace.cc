@@ -1,6 +1,7 @@
 #include "plan/draft_pace.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace holdfast {
@@ -35,11 +36,44 @@ TokenPos DraftPace::choose(std::span<const PacedRequest> requests, BatchOthers o
 
 // --- what a step would be -----------------------------------------------------------
 
+namespace {
+
+// A draft of this length, of a request that cannot cut it, may be wrong after each token.
+void add_undoing(StepShape& shape, const PacedRequest& request, const std::vector<double>& tokens,
+                 std::size_t length) {
+  if (static_cast<TokenPos>(length) <= request.cut) return;
+  const double all_right = tokens[length] - tokens[length - 1];
+  const double right = tokens[length - 1] - 1.0 - static_cast<double>(length - 1) * all_right;
+  shape.undone += 1.0 - all_right;
+  shape.again += (1.0 - all_right) * request.waiting + right;
+}
+
+// Slots with equally many rows share a batch.
+std::vector<TokenPos> batches_of(std::span<const PacedRequest> requests, BatchOthers others,
+                                 TokenPos length) {
+  std::map<TokenPos, TokenPos> rows_by_each;
+  bool cut = true;
+  for (const PacedRequest& request : requests) {
+    const TokenPos own = std::min(length, request.most);
+    cut = cut && own <= request.cut && request.waiting == 1;
+    rows_by_each[request.waiting + own] += request.waiting + own;
+  }
+  if (cut) return {};
+  std::vector<TokenPos> batches;
+  for (const auto& [each, rows] : rows_by_each) batches.push_back(rows);
+  if (others.rows > 0) batches.push_back(others.rows);
+  return batches;
+}
+
+}  // namespace
+
 void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers others,
                            const AcceptanceByPosition& prior) {
   TokenPos most = 0;
   for (const PacedRequest& request : requests) most = std::max(most, request.most);
   most = std::min(most, AcceptanceByPosition::kPositions);
+  uncut_ =
+      std::ranges::any_of(requests, [](const PacedRequest& one) { return one.cut < one.most; });
   prospects_.assign(static_cast<std::size_t>(most) + 1, {.ms = 0.0, .tokens = others.tokens});
   std::vector<StepShape> shapes(prospects_.size(), {.waiting = others.rows});
   for (const PacedRequest& request : requests) {
@@ -52,23 +86,25 @@ void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers o
       shapes[length].asked += static_cast<TokenPos>(own);
       shapes[length].longest = static_cast<TokenPos>(length);
       shapes[length].drafting += own > 0 ? 1 : 0;
+      add_undoing(shapes[length], request, tokens, own);
     }
   }
   for (std::size_t length = 0; length < shapes.size(); ++length) {
+    shapes[length].batches = batches_of(requests, others, static_cast<TokenPos>(length));
     prospects_[length].ms = costs_.ms(shapes[length]);
     prospects_[length].ms_at_best = costs_.ms_at_best(shapes[length]);
+    prospects_[length].undoing_ms = costs_.undoing(shapes[length]);
     prospects_[length].rows = shapes[length].waiting + shapes[length].asked;
+    prospects_[length].waiting = shapes[length].waiting;
   }
-}
-
-// What a draft gains over none, in steps without one.
-double DraftPace::worth(TokenPos length, double accepted) const {
-  return accepted / at(0).tokens - (at(length).ms - at(0).ms) / at(0).ms;
 }
 
 double DraftPace::change_steps() const { return costs_.change_ms() / at(0).ms; }
 
-int DraftPace::run_steps() const { return costs_.changes_cost() ? TimesBySize::kRun : 1; }
+// Steps after drafts that cannot be cut are unequal, however long a run is.
+int DraftPace::run_steps() const {
+  return costs_.changes_cost() && !uncut_ ? TimesBySize::kRun : 1;
+}
 
 // --- the choice -----------------------------------------------------------------------
 
@@ -180,12 +216,12 @@ TokenPos DraftPace::longer_trial() const {
 // Of a run, there and back again.
 double DraftPace::price(TokenPos length) const {
   const double tokens = at(std::min(length, here())).tokens;  // of a longer one no more, at worst
-  return run_steps() * std::max(lost(length, tokens), 0.0) + 2.0 * change_steps();
+  return run_steps() * std::max(lost(at(length).ms, tokens), 0.0) + 2.0 * change_steps();
 }
 
 // What a step of a trial loses against the choice that stands.
-double DraftPace::lost(TokenPos length, double tokens) const {
-  return (at(length).ms - tokens / at(here()).rate()) / at(0).ms;
+double DraftPace::lost(double ms, double tokens) const {
+  return (ms - tokens / at(here()).rate()) / at(0).ms;
 }
 
 // --- afterwards -----------------------------------------------------------------------
@@ -196,10 +232,15 @@ void DraftPace::settle_account() {
   const auto pay = [](double& account, double more, double most) {
     account = std::clamp(account + more, -kAccountMost, most);
   };
-  const double gained = worth(now_, accepted);
+  const Prospect& step = at(now_);
+  const StepShape back{.waiting = step.waiting,
+                       .undone = static_cast<double>(std::exchange(undone_, 0)),
+                       .again = static_cast<double>(std::exchange(again_, 0))};
+  const double ms = step.ms - step.undoing_ms + costs_.undoing(back);
+  const double gained = accepted / at(0).tokens - (ms - at(0).ms) / at(0).ms;
   if (why_ == Why::kChoice) pay(balance_, gained, kBalanceMost);
   if (why_ != Why::kTrial) return;
-  pay(trials_, -lost(now_, at(0).tokens + accepted), kAccountMost);
+  pay(trials_, -lost(ms, at(0).tokens + accepted), kAccountMost);
   run_gained_ += gained;
   if (run_left_ > 0 || run_gained_ <= 0.0) return;
   pay(balance_, run_gained_, kBalanceMost);

@@ -37,6 +37,8 @@
 //   the same, one time in 50 is odd      0.960        0.83       0.96       0.99
 //   the same, 4 slots                    0.974        0.97       0.98       0.99
 //   the same, a row costs 0.5 or 0.9     0.982        0.97       0.98       0.99
+//   states that are copied, 1 slot       0.968        0.86       0.96       0.99
+//   the same, 4 slots                    0.949        0.91       0.97       0.99
 //   changes cost two steps, 1 slot       0.967        0.80       0.94       1.00
 //   the same, 4 slots                    0.978        0.95       0.96       1.02
 //   the same, one time in 50 is odd      0.972        0.80       0.94       1.00
@@ -74,6 +76,9 @@ struct PacedRequest {
   const AcceptanceByPosition* seen = nullptr;
   TokenPos waiting = 1;  // rows without a draft
   TokenPos most = 0;     // tokens of a draft
+  // A draft of so many is cut where it is wrong; with a longer one, all rows of the step
+  // that were right are computed again.
+  TokenPos cut = AcceptanceByPosition::kPositions;
 };
 
 // The other slots of the same step.
@@ -94,6 +99,11 @@ class DraftPace {
                                 const AcceptanceByPosition& prior);
   // Of the drafts that were chosen for the latest step, so many tokens were right.
   void note_accepted(TokenPos accepted) { accepted_ += accepted; }
+  // A slot went back to before the step, and so many of its rows are computed again.
+  void note_undone(TokenPos rows) {
+    ++undone_;
+    again_ += rows;
+  }
 
   [[nodiscard]] DraftCosts& costs() { return costs_; }
   [[nodiscard]] const DraftCosts& costs() const { return costs_; }
@@ -103,10 +113,12 @@ class DraftPace {
   enum class Why { kChoice, kTrial, kBaseline };
   // A step that would draft so many tokens: what it costs and is expected to yield.
   struct Prospect {
-    double ms = 0.0;
+    double ms = 0.0;  // with what going back is expected to cost
+    double undoing_ms = 0.0;
     double ms_at_best = 0.0;
     double tokens = 0.0;
     TokenPos rows = 0;
+    TokenPos waiting = 0;
     [[nodiscard]] double rate() const { return tokens / ms; }
   };
 
@@ -127,8 +139,7 @@ class DraftPace {
   [[nodiscard]] TokenPos hopeful_trial() const;
   [[nodiscard]] TokenPos longer_trial() const;
   [[nodiscard]] double price(TokenPos length) const;
-  [[nodiscard]] double lost(TokenPos length, double tokens) const;
-  [[nodiscard]] double worth(TokenPos length, double accepted) const;
+  [[nodiscard]] double lost(double ms, double tokens) const;
   [[nodiscard]] double change_steps() const;
   [[nodiscard]] int run_steps() const;
   [[nodiscard]] TokenPos most() const { return static_cast<TokenPos>(prospects_.size()) - 1; }
@@ -151,8 +162,11 @@ class DraftPace {
   std::uint64_t no_baseline_before_ = 0;  // this many notes
   // Of the step at hand.
   std::vector<Prospect> prospects_;  // with a draft of 0, 1, 2 ...
+  bool uncut_ = false;               // some drafts cannot be cut where they are wrong
   TokenPos now_ = 0;
   TokenPos accepted_ = 0;
+  int undone_ = 0;
+  TokenPos again_ = 0;
 };
 
 }  // namespace holdfast

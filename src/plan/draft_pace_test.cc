@@ -277,6 +277,16 @@ TEST(DraftPaceSimulation, NorDoesAProcessorWhereRowsAreDear) {
   }
 }
 
+// A state that cannot be cut is copied before each draft and brought back after a wrong one;
+// what was right is computed again.
+TEST(DraftPaceSimulation, NorDoStatesThatCannotBeCut) {
+  for (const int slots : {1, 4}) {
+    DraftWorld like{.slots = slots, .copied = true, .back_ms = 2.0};
+    run_worlds(slots == 1 ? "copied states, 1 slot" : "copied states, 4 slots",
+               worlds_of(kCurves, kHeads, kinds({0.5, 6.0}, {2.0}, like)), {0.94, 0.75, 0.9});
+  }
+}
+
 // A GPU with a small model: steps of 2 ms, and changes that cost more than a step.
 DraftWorld small_on_gpu(int slots) {
   return {.slots = slots, .change_ms = {3.0, 1.5}, .call_change_ms = {0.5, 0.2}};

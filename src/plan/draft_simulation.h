@@ -14,6 +14,7 @@ namespace holdfast {
 
 struct DraftWorld {
   static constexpr TokenPos kMost = 8;
+  static constexpr TokenPos kRowsMost = 16;  // of a slot, in one step
   static constexpr double kTokens = 5000.0;  // of each slot
 
   using Curve = double (*)(TokenPos rows);
@@ -32,6 +33,8 @@ struct DraftWorld {
   double idea = 1.0;       // chance that the companion proposes a token, after each
   double odd_share = 0.0;  // of the times are measured twenty times too long
   int alone_every = 0;     // not 0: every other so many steps, only the first slot writes
+  bool copied = false;     // what is wrong cannot be cut: the state before it is brought back
+  double back_ms = 0.0;    // which takes so long
 };
 
 class DraftSimulation {
@@ -40,7 +43,8 @@ class DraftSimulation {
       : world_(world),
         random_(seed),
         seen_(static_cast<std::size_t>(world.slots)),
-        done_(static_cast<std::size_t>(world.slots)) {}
+        done_(static_cast<std::size_t>(world.slots)),
+        waiting_(static_cast<std::size_t>(world.slots), 1) {}
 
   // Tokens per ms, until as many are written as the slots have to write together.
   double rate() {
@@ -77,31 +81,42 @@ class DraftSimulation {
   [[nodiscard]] std::vector<PacedRequest> requests() const {
     std::vector<PacedRequest> all;
     for (int i = 0; i < writing(); ++i) {
-      all.push_back({&seen_[static_cast<std::size_t>(i)], 1, DraftWorld::kMost});
+      const auto slot = static_cast<std::size_t>(i);
+      all.push_back({&seen_[slot], waiting_[slot], room(slot),
+                     world_.copied ? 0 : AcceptanceByPosition::kPositions});
     }
     return all;
+  }
+
+  [[nodiscard]] TokenPos room(std::size_t slot) const {
+    return std::clamp(DraftWorld::kRowsMost - waiting_[slot], 0, DraftWorld::kMost);
   }
 
   double step(TokenPos length) {
     changes_ += std::exchange(length_, length) == length ? 0 : 1;
     std::vector<TokenPos> rows;
+    std::vector<TokenPos> drafts;
     DraftCosts::Call call{.slots = writing()};
     for (int i = 0; i < call.slots; ++i) {
+      const TokenPos asked = std::min(length, room(static_cast<std::size_t>(i)));
       TokenPos drafted = 0;
-      while (drafted < length && uniform() < world_.idea) ++drafted;
-      rows.push_back(1 + drafted);
+      while (drafted < asked && uniform() < world_.idea) ++drafted;
+      drafts.push_back(drafted);
+      rows.push_back(waiting_[static_cast<std::size_t>(i)] + drafted);
       call.drafted += drafted;
-      call.stopped += drafted < length ? 1 : 0;
+      call.stopped += drafted < asked ? 1 : 0;
       call.longest = std::max(call.longest, drafted);
     }
     if (length > 0) draft(call);
-    const std::vector<TokenPos> drafts = rows;
-    const TokenPos common = length > 0 ? pace_.costs().fill_up_to(rows, 1 + length) : 0;
+    const bool fills = length > 0 && !world_.copied;
+    const TokenPos common = fills ? pace_.costs().fill_up_to(rows, 1 + length) : 0;
     if (common > 0) std::ranges::fill(rows, common);
     run(rows);
     ++steps_;
     double tokens = 0.0;
-    for (std::size_t i = 0; i < rows.size(); ++i) tokens += verify(i, length, drafts[i] - 1);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      tokens += verify(i, std::min(length, room(i)), drafts[i]);
+    }
     return tokens;
   }
 
@@ -139,6 +154,13 @@ class DraftSimulation {
     if (asked == 0) seen.forget(AcceptanceByPosition::kUntried);
     pace_.note_accepted(right);
     done_[slot] += 1.0 + right;
+    const bool undone = world_.copied && right < drafted;
+    waiting_[slot] = undone ? waiting_[slot] + right + 1 : 1;
+    if (undone) {
+      ms_ += world_.back_ms;
+      pace_.note_undone(waiting_[slot] - 1);
+      pace_.costs().note_brought_back(measured(world_.back_ms));
+    }
     return 1.0 + right;
   }
 
@@ -153,6 +175,7 @@ class DraftSimulation {
   DraftPace pace_;
   std::vector<AcceptanceByPosition> seen_;
   std::vector<double> done_;
+  std::vector<TokenPos> waiting_;
   Changing step_;
   Changing call_;
   TokenPos length_ = 0;

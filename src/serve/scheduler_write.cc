@@ -172,7 +172,9 @@ void Scheduler::bring_back(Slot& slot, Verdict& verdict) {
   if (verdict.undone.empty()) return;
   Job& job = *slot.job;
   Tokens to_read = verdict.undone;
+  const auto before = clock_.now();
   if (job.before && engine_.load(slot.id, *job.before).ok()) {
+    speculator_.note_brought_back(ms_between(before, clock_.now()));
     job.pending = joined(verdict.undone, {&verdict.next, 1});
     if (!verdict.ending) return;
   } else {

@@ -52,7 +52,7 @@ TokenPos Speculator::pace(std::span<Slot* const> slots) {
     const TokenPos most = limit(*slot);
     const TokenPos waiting = length_of(job.pending);
     if (chosen_here(job)) {
-      paced_.push_back({&job.acceptance, waiting, most});
+      paced_.push_back({&job.acceptance, waiting, most, cut(most)});
     } else {
       others.rows += waiting + most;
       others.tokens += job.last_yield;
@@ -103,6 +103,12 @@ void Speculator::fill_up(std::span<Slot* const> slots) {
     Job& job = *slot->job;
     job.draft.resize(static_cast<std::size_t>(common) - job.pending.size(), job.pending.back());
   }
+}
+
+// The longest draft that the engine takes back at no cost.
+TokenPos Speculator::cut(TokenPos most) const {
+  while (most > 0 && !engine_.can_take_back(most)) --most;
+  return most;
 }
 
 // Tokens that the engine takes in one step and the context still holds, beside those
@@ -189,6 +195,7 @@ void Speculator::note_verdict(Job& job, TokenPos accepted) {
 void Speculator::note_undone(Slot& slot, TokenSpan undone) {
   if (companion_ == nullptr) return;
   Job& job = *slot.job;
+  pace_.note_undone(length_of(undone));
   const auto told = static_cast<std::size_t>(job.told);
   companion_->advance(slot.id, undone.subspan(told), job.told);
   job.told = length_of(undone);

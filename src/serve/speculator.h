@@ -46,6 +46,8 @@ class Speculator {
   // These tokens of the step were right, but the primary's state goes back to before
   // them. The companion learns them now, while what the primary computed is there.
   void note_undone(Slot& slot, TokenSpan undone);
+  // Bringing the state back took so long.
+  void note_brought_back(double ms) { pace_.costs().note_brought_back(ms); }
   // The request is over.
   void note_end(const Job& job);
 
@@ -55,6 +57,7 @@ class Speculator {
   [[nodiscard]] bool chosen_here(const Job& job) const;
   [[nodiscard]] DraftCosts::Call take_drafts(std::span<Slot* const> slots);
   void fill_up(std::span<Slot* const> slots);
+  [[nodiscard]] TokenPos cut(TokenPos most) const;
   [[nodiscard]] TokenPos room(const Slot& slot) const;
   [[nodiscard]] TokenPos limit(const Slot& slot) const;
   void make_sound(Job& job, TokenPos most) const;
