@@ -42,7 +42,8 @@ export const variants = {
   tight: {
     title: 'With a tenth of the memory',
     text: 'Both with `--cache-ram` of a tenth of what the workload filled in Holdfast without a limit, and at least 1 MiB. ' +
-      'That is all Holdfast may keep besides its slots. llama-server\'s checkpoints, up to 32 for each slot, lie outside it.',
+      'Holdfast may keep that besides its slots, or 8 snapshots for each slot if those are more (`--slot-snapshots`). ' +
+      'llama-server\'s checkpoints, up to 32 for each slot, lie outside its limit.',
     set: (contestant, budget_MiB) =>
       withFlags(contestant, [...(ours(contestant) ? ['--spec', 'off'] : []), '--cache-ram', String(budget_MiB)]),
   },

@@ -196,6 +196,9 @@ void append_memory(std::string& out, const CacheStatus& status) {
   count(object, "pinned_bytes", status.pinned);
   count(object, "peak_bytes", status.peak);
   count(object, "snapshots", status.snapshot_count);
+  count(object, "slot_snapshots", status.slot_snapshot_count);
+  count(object, "slot_snapshot_bytes", status.slot_snapshots);
+  count(object, "slot_snapshot_bytes_max", status.slot_snapshots_max);
   count(object, "nodes", status.nodes);
   count(object, "tokens", status.tokens);
   count(object, "remembered_tokens", status.ghost_tokens);

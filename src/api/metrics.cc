@@ -111,6 +111,12 @@ void write_memory(MetricsWriter& out, const CacheStatus& cache) {
       .sample(cache.pinned);
   out.gauge("holdfast_cache_peak_bytes", "The most bytes that were ever held.").sample(cache.peak);
   out.gauge("holdfast_cache_snapshots", "Snapshots held.").sample(cache.snapshot_count);
+  out.gauge("holdfast_slot_snapshots", "Snapshots that slots keep beside the budget.")
+      .sample(cache.slot_snapshot_count);
+  out.gauge("holdfast_slot_snapshot_bytes", "Their bytes; memory holds some of them too.")
+      .sample(cache.slot_snapshots);
+  out.gauge("holdfast_slot_snapshot_bytes_max", "The most that slots may keep beside the budget.")
+      .sample(cache.slot_snapshots_max);
   out.gauge("holdfast_cache_nodes", "Nodes of the token tree.").sample(cache.nodes);
   out.gauge("holdfast_cache_tokens", "Tokens known, with their state or without.")
       .sample(cache.tokens);

@@ -24,6 +24,10 @@ struct CacheStatus {
   ByteCount pinned = 0;
   ByteCount peak = 0;  // the most that was ever resident
   std::uint64_t snapshot_count = 0;
+  // Snapshots that slots keep of their own paths beside the budget; memory holds some of them too.
+  std::uint64_t slot_snapshot_count = 0;
+  ByteCount slot_snapshots = 0;
+  ByteCount slot_snapshots_max = 0;
   std::uint64_t nodes = 0;
   std::uint64_t tokens = 0;        // known, with bytes or without
   std::uint64_t ghost_tokens = 0;  // of them only remembered
@@ -34,7 +38,7 @@ struct CacheStatus {
   std::uint64_t matched_tokens = 0;
   std::uint64_t restored_tokens = 0;         // all sources
   std::uint64_t restored_live_tokens = 0;    // kept in a slot
-  std::uint64_t restored_memory_tokens = 0;  // brought back from memory
+  std::uint64_t restored_memory_tokens = 0;  // brought back from memory, or by a slot's snapshot
   std::uint64_t restores = 0;                // from memory, snapshots in place included
   ByteCount restored_bytes = 0;
   double restore_seconds = 0.0;

@@ -180,8 +180,19 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   snapshots_held_ += copied->snapshots.size();
   stored_bytes_ += committed.new_bytes;
   peak_ = std::max(peak_, tree_.bytes().resident);
-  if (wanted.alone) return {.bytes = committed.new_bytes};
-  return {true, committed.new_bytes, {committed.node, length_of(request.tokens)}};
+  SnapshotPtr snapshot = tree_.snapshot(committed.node);
+  if (wanted.alone) return {.bytes = committed.new_bytes, .snapshot = std::move(snapshot)};
+  return {true, committed.new_bytes, {committed.node, length_of(request.tokens)}, snapshot};
+}
+
+SnapshotPtr MemoryTier::take_snapshot(SlotId slot, TokenSpan tokens) {
+  StoreRequest request;
+  request.slot = slot;
+  request.tokens = tokens;
+  Wanted wanted;
+  wanted.snapshot = tree_.needs().snapshot;
+  auto copied = copy(request, wanted);
+  return copied && !copied->snapshots.empty() ? copied->snapshots.front() : nullptr;
 }
 
 RoomHold::RoomHold(MemoryTier& tier, ByteCount bytes) : tier_(&tier), bytes_(bytes) {
@@ -268,11 +279,14 @@ std::optional<MemoryTier::Copied> MemoryTier::copy(const StoreRequest& request,
   try {
     Copied copied;
     const std::vector<TokenRange> blocks = blocks_of(wanted.rows);
-    CompanionSaved companion = copy_companion(request, blocks, wanted.snapshot);
+    const bool fresh = wanted.snapshot && request.snapshot == nullptr;
+    CompanionSaved companion = copy_companion(request, blocks, fresh);
     auto rows = copy_rows(request.slot, blocks, companion);
     if (!rows) return std::nullopt;
     copied.rows = std::move(*rows);
-    if (wanted.snapshot) {
+    if (wanted.snapshot && request.snapshot != nullptr) {
+      copied.snapshots.push_back(request.snapshot);
+    } else if (wanted.snapshot) {
       auto snapshot =
           copy_snapshot(request.slot, length_of(request.tokens), std::move(companion.place));
       if (!snapshot) return std::nullopt;
@@ -403,12 +417,17 @@ Result<ByteCount> MemoryTier::restore(SlotId slot, TokenSpan tokens, const HeldP
 Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) {
   const SnapshotPtr snapshot = tree_.snapshot(node);
   CHECK(snapshot != nullptr);
-  if (auto loaded = engine_.load(slot, view_of(*snapshot)); !loaded) {
+  auto bytes = load_snapshot(slot, *snapshot);
+  if (bytes) tree_.record_hit(node, now);
+  return bytes;
+}
+
+Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, const Snapshot& snapshot) {
+  if (auto loaded = engine_.load(slot, view_of(snapshot)); !loaded) {
     engine_.clear(slot);
     return loaded.error();
   }
-  tree_.record_hit(node, now);
-  return ByteCount{snapshot->size()};
+  return snapshot.size();
 }
 
 CompanionHolding MemoryTier::companion_state(SpaceKey space, TokenSpan tokens) const {

@@ -62,13 +62,15 @@ struct StoreRequest {
   // The slot goes on holding its rows. A snapshot alone then has a use where the budget is
   // too small for the whole state: it joins those rows when the conversation goes on.
   bool rows_stay = false;
+  SnapshotPtr snapshot;  // of this place, if it was taken before; the slot may be beyond it then
   Tick now = 0;
 };
 
 struct StoreOutcome {
-  bool stored = false;  // all of it is in memory now, newly or before; false for a snapshot alone
-  ByteCount bytes = 0;  // copied
-  Filed filed;          // where its tokens are, if stored
+  bool stored = false;   // all of it is in memory now, newly or before; false for a snapshot alone
+  ByteCount bytes = 0;   // copied
+  Filed filed;           // where its tokens are, if stored
+  SnapshotPtr snapshot;  // the one that is here now, alone or with its rows; null: none
 };
 
 // What is held of a companion's state, and the holders that keep it alive.
@@ -147,9 +149,11 @@ class MemoryTier {
 
   // Copies what of the state is not here yet. Nothing is copied unless there is
   // room, or can be made by dropping what is worth less.
-  // REQUIRES: the slot holds at least `tokens`; where a snapshot is needed, exactly
-  // them.
+  // REQUIRES: the slot holds at least `tokens`; where a snapshot is needed and none is given,
+  // exactly them.
   StoreOutcome store(const StoreRequest& request);
+  // A snapshot of the slot as it stands after `tokens`, held by nobody yet. Null: it cannot be had.
+  [[nodiscard]] SnapshotPtr take_snapshot(SlotId slot, TokenSpan tokens);
   // Makes room for bytes that are on their way, at the cost of what is worth least; the path
   // to `node` is not touched. Nothing: there cannot be so much.
   [[nodiscard]] std::optional<RoomHold> hold_room(ByteCount bytes, NodeId node, Tick now);
@@ -176,12 +180,17 @@ class MemoryTier {
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now);
   // Brings the slot's uncuttable parts to the node's snapshot; its rows stay.
   [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, NodeId node, Tick now);
+  // The same with a snapshot from elsewhere.
+  [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, const Snapshot& snapshot);
   // What of the companion's state of exactly these tokens is here.
   [[nodiscard]] CompanionHolding companion_state(SpaceKey space, TokenSpan tokens) const;
   // The state of these tokens could not be brought back. What of it is damaged
   // goes; if nothing is, its last part goes, so that the next plan is another one.
   // REQUIRES: nothing on the way is pinned.
   void quarantine(SpaceKey space, TokenSpan tokens, Tick now);
+
+  // Something that was kept elsewhere failed its verification.
+  void count_damaged() { ++quarantined_; }
 
   // Keeps the path to a node from being dropped while it lives. Afterwards, what
   // could not be forgotten meanwhile is to be.

@@ -42,7 +42,9 @@ StateCache::StateCache(const CacheWorld& world, CacheOptions options, CacheJourn
       started_(clock_.now()),
       memory_(engine_, options_.memory, companion_, journal),
       ends_(memory_, options_.memory.budget / kEndsPart),
-      live_(static_cast<std::size_t>(engine_.slot_count())) {
+      live_(static_cast<std::size_t>(engine_.slot_count())),
+      places_(engine_.slot_count(),
+              static_cast<std::size_t>(std::max(options_.slot_snapshots, 0))) {
   if (options_.deterministic) seen_.emplace(StateNeeds::of(engine_.shape()));
   totals_.deterministic = options_.deterministic;
   totals_.state = engine_.shape().describe();
@@ -108,6 +110,9 @@ LiveState StateCache::describe(SlotId slot, const Prompt& prompt, const Match& m
   state.can_cut = [this, slot, may_cut](TokenPos position) {
     return (may_cut || position == engine_.length(slot)) && engine_.can_cut(slot, position);
   };
+  for (const SlotPlace& place : places_.of(slot)) {
+    state.places.push_back({place.at.position, place.off_grid});
+  }
   state.unsaved = unsaved_bytes(held);
   state.last_used = held.run;
   return state;
@@ -219,7 +224,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
     planned_around = true;
     const bool give_up = plans == kPlansMax;
     if (give_up) engine_.clear(slot);
-    shorten(live(slot), engine_.length(slot));
+    shorten(slot, engine_.length(slot));
     next = with_logits(give_up ? Outlook{{}, {.slot = slot.value}}
                                : plan_with(prompt, {&slot, 1}, false));
   }
@@ -230,7 +235,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
   receipt.missing = missing(prompt, receipt, planned_around);
   receipt.saved_ms = ms_per_token_ * receipt.restored;
 
-  take_over(live(slot), prompt, next);
+  take_over(slot, prompt, next);
   place(live(slot), prompt, receipt);
   bring_companion(slot, prompt, receipt);
   ++totals_.requests;
@@ -252,6 +257,8 @@ void StateCache::bring_companion(SlotId slot, const Prompt& prompt, Receipt& rec
   CompanionHolding held;
   if (!tokens.empty())
     held = memory_.companion_state(prompt.space, prompt.keys.first(tokens.size()));
+  const SnapshotPtr own = places_.find(slot, length_of(tokens));
+  if (held.place.bytes.empty() && own != nullptr) held.place = own->companion();
   CompanionPoint point;
   point.tokens = tokens;
   point.rows = held.rows;
@@ -279,6 +286,7 @@ StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& 
     if (obstacle == Obstacle::kNotRestored) {
       memory_.quarantine(prompt.space, prompt.keys.first(kept), now());
     }
+    if (obstacle == Obstacle::kOwnNotRestored) memory_.count_damaged();
     return obstacle;
   }
   needed.release();
@@ -302,11 +310,12 @@ ByteCount StateCache::put_aside(SlotId slot) {
   const bool fits = unsaved_bytes(held) <= memory_.room();
   const StoreOutcome outcome =
       essential || fits ? store_live(held, slot, essential) : StoreOutcome{};
+  const ByteCount of_places = outcome.stored ? 0 : put_places_aside(slot);
   if (held.tool_call) memory_.note_tool_call(held.space, keys_of(held));
   if (outcome.stored) {
     keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(outcome.filed.length)));
   }
-  return outcome.bytes;
+  return outcome.bytes + of_places;
 }
 
 StoreOutcome StateCache::store_live(Live& held, SlotId slot, bool essential) {
@@ -330,16 +339,19 @@ StoreOutcome StateCache::store_live(Live& held, SlotId slot, bool essential) {
 
 StateCache::Obstacle StateCache::act(const CutLive& action, SlotId slot, const Prompt&, Receipt&) {
   if (engine_.cut(slot, action.position) == CutAnswer::kRefused) return Obstacle::kCutRefused;
-  shorten(live(slot), action.position);
+  shorten(slot, action.position);
   return Obstacle::kNone;
 }
 
 StateCache::Obstacle StateCache::act(const LoadSnapshot& action, SlotId slot, const Prompt&,
                                      Receipt& receipt) {
   const auto before = clock_.now();
-  const auto bytes = memory_.load_snapshot(slot, action.node, now());
-  if (!bytes) return Obstacle::kNotRestored;
-  shorten(live(slot), action.position);
+  const SnapshotPtr own = action.node ? nullptr : places_.find(slot, action.position);
+  CHECK(action.node || own != nullptr);
+  const auto bytes = own != nullptr ? memory_.load_snapshot(slot, *own)
+                                    : memory_.load_snapshot(slot, action.node, now());
+  if (!bytes) return own != nullptr ? Obstacle::kOwnNotRestored : Obstacle::kNotRestored;
+  shorten(slot, action.position);
   note_restored(receipt, *bytes, ms_between(before, clock_.now()));
   return Obstacle::kNone;
 }
@@ -356,7 +368,7 @@ StateCache::Obstacle StateCache::act(const RestoreState& action, SlotId slot, co
 
 StateCache::Obstacle StateCache::act(const ClearSlot&, SlotId slot, const Prompt&, Receipt&) {
   engine_.clear(slot);
-  shorten(live(slot), 0);
+  shorten(slot, 0);
   return Obstacle::kNone;
 }
 
@@ -375,17 +387,20 @@ void StateCache::note_restored(Receipt& receipt, ByteCount bytes, double ms) {
   bytes_per_ms_ += (static_cast<double>(bytes) / ms - bytes_per_ms_) / 8.0;
 }
 
-void StateCache::shorten(Live& held, TokenPos length) {
+void StateCache::shorten(SlotId slot, TokenPos length) {
+  Live& held = live(slot);
   held.tokens.resize(std::min(held.tokens.size(), static_cast<std::size_t>(length)));
   held.keys.resize(std::min(held.keys.size(), held.tokens.size()));
   held.exact = std::min(held.exact, length);
   held.kept = std::min(held.kept, length);
   held.offered = std::min(held.offered, length);
   held.filed.length = std::min(held.filed.length, length);
+  places_.shorten(slot, length);
 }
 
 // The slot holds the first tokens of the prompt now, as many as the plan keeps.
-void StateCache::take_over(Live& held, const Prompt& prompt, const Outlook& outlook) {
+void StateCache::take_over(SlotId slot, const Prompt& prompt, const Outlook& outlook) {
+  Live& held = live(slot);
   const StartPlan& plan = outlook.plan;
   const TokenPos restored = plan.keep;
   const bool rows_stayed =
@@ -395,6 +410,7 @@ void StateCache::take_over(Live& held, const Prompt& prompt, const Outlook& outl
     held.exact = floor_of(prompt.cuts, restored);
     held.kept = restored;
     held.filed = {outlook.match.node, restored};
+    places_.shorten(slot, 0);  // they were those of other tokens
   }
   if (options_.deterministic) {
     held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
@@ -471,7 +487,7 @@ void StateCache::emptied(SlotId slot) {
 }
 
 void StateCache::forget_slot(SlotId slot) {
-  shorten(live(slot), 0);
+  shorten(slot, 0);
   if (companion_ != nullptr) (void)companion_->follow(slot, {});
 }
 
@@ -487,12 +503,13 @@ void StateCache::end(SlotId slot) {
   Live& held = live(slot);
   note_seen(held);
   keep_below(held.space, keys_of(held));
-  shorten(held, engine_.length(slot));
+  shorten(slot, engine_.length(slot));
   held.prompt = {};
   held.prompt_keys = {};
   held.grid = {};
   held.cuts.clear();
   held.due.clear();
+  held.due_in_slot.clear();
 }
 
 void StateCache::called_tool(SlotId slot, std::uint64_t run) {
@@ -514,22 +531,26 @@ CacheStatus StateCache::status() const {
   CacheStatus status = totals_;
   memory_.report(status);
   if (seen_) status.ghost_tokens += seen_->ghost_tokens();
+  status.slot_snapshot_count = places_.count();
+  status.slot_snapshots = places_.bytes();
+  status.slot_snapshots_max = slot_allowance();
   return status;
 }
 
 ByteCount StateCache::clear() {
   const JournaledCall call(journal_, [](CacheJournal& to) { to.clear(); });
+  const ByteCount places = places_.clear();
   for (std::size_t i = 0; i < live_.size(); ++i) {
     live_[i].kept = 0;
     const bool idle = live_[i].prompt.empty();
     if (!idle) continue;
     engine_.clear(SlotId{static_cast<int>(i)});
-    shorten(live_[i], 0);
+    shorten(SlotId{static_cast<int>(i)}, 0);
   }
   if (lower_ != nullptr) lower_->clear();
   const ByteCount logits = ends_.bytes();
   ends_.clear();
-  return logits + memory_.clear(now());
+  return places + logits + memory_.clear(now());
 }
 
 bool StateCache::is_filed(const Live& held) const {
@@ -543,6 +564,7 @@ bool StateCache::is_filed(const Live& held) const {
 std::vector<std::string> StateCache::check() const {
   std::vector<std::string> violations = memory_.check();
   for (std::string& violation : ends_.check()) violations.push_back("C6: " + violation);
+  check_places(violations);
   if (seen_) {
     for (std::string& violation : seen_->check()) violations.push_back(std::move(violation));
   }

@@ -19,6 +19,10 @@
 // whole prompt is kept too, with its logits (cache/prompt_ends.h): asked again, it begins with
 // nothing to read.
 //
+// Where the budget is smaller than a handful of snapshots for each slot, the slots keep some of
+// their own beside it, up to that handful (cache/slot_snapshots.h): without any, a model with
+// recurrent parts could not even go back in the rows that lie in a slot anyway.
+//
 // A live state is copied into memory at its checkpoints, each row once, and the
 // rest of it (the answer) when another prompt takes its slot. So nothing that was
 // computed is lost but by the budget (H3), and a conversation that stays on its
@@ -37,6 +41,9 @@
 //   C5  what a slot says is filed is: its first tokens (deterministic: keys) are
 //       those above the node, while that is alive
 //   C6  those of PromptEnds
+//   C7  those of SlotSnapshots; a slot's places lie within its tokens, deterministic within
+//       `exact`; together with what memory holds they stay within the larger of the budget
+//       and `slot_snapshots` snapshots for each slot
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -53,6 +60,7 @@
 #include "cache/memory_tier.h"
 #include "cache/prompt_ends.h"
 #include "cache/receipt.h"
+#include "cache/slot_snapshots.h"
 #include "cache/slot_state.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
@@ -69,6 +77,9 @@ struct CacheOptions {
   TokenPos checkpoint_every = 0;
   // Off: states are kept only when their slot is taken.
   bool checkpoints = true;
+  // So many snapshots each slot may keep of its own path, however small memory's budget is. Those
+  // that the budget has room for count within it. No effect where the budget is 0.
+  int slot_snapshots = 8;
   std::string fingerprint;  // shown by status()
 };
 
@@ -215,9 +226,10 @@ class StateCache {
     // While a request is at work:
     TokenSpan prompt;
     TokenSpan prompt_keys;
-    std::span<const TokenPos> grid;  // the prompt's
-    std::vector<TokenPos> cuts;      // where it is cut this time, ascending
-    std::vector<Checkpoint> due;     // still to be taken, ascending
+    std::span<const TokenPos> grid;     // the prompt's
+    std::vector<TokenPos> cuts;         // where it is cut this time, ascending
+    std::vector<Checkpoint> due;        // still to be taken, ascending
+    std::vector<TokenPos> due_in_slot;  // of them not offered to memory, ascending
     TokenPos last_checkpoint = 0;
     EndKey end;                // the prompt's
     Clock::TimePoint began{};  // reading
@@ -243,7 +255,7 @@ class StateCache {
   [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt, const Outlook& outlook);
 
   // Why an action was not done.
-  enum class Obstacle { kNone, kCutRefused, kNotRestored };
+  enum class Obstacle { kNone, kCutRefused, kNotRestored, kOwnNotRestored };
   [[nodiscard]] Obstacle carry_out(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
   [[nodiscard]] Obstacle act(const StoreLive& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const CutLive& action, SlotId slot, const Prompt&, Receipt&);
@@ -251,9 +263,9 @@ class StateCache {
   [[nodiscard]] Obstacle act(const RestoreState& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
-  void shorten(Live& live, TokenPos length);
+  void shorten(SlotId slot, TokenPos length);
   void forget_slot(SlotId slot);
-  void take_over(Live& live, const Prompt& prompt, const Outlook& outlook);
+  void take_over(SlotId slot, const Prompt& prompt, const Outlook& outlook);
   [[nodiscard]] TokenSpan keys_of(const Live& live) const {
     return options_.deterministic ? live.keys : live.tokens;
   }
@@ -265,15 +277,25 @@ class StateCache {
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   // Of checkpoints where memory is scarce, so that they weigh no more than the rows.
   [[nodiscard]] TokenPos scarce_distance() const;
+  static void place_in_slot(Live& live, PlacementInput input, TokenPos least);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
   [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
   [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;
   [[nodiscard]] bool worth_its_end(const Live& live) const;
   void keep_end(SlotId slot);
   [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
+  [[nodiscard]] StoreRequest request_for(SlotId slot, const Checkpoint& checkpoint,
+                                         bool off_grid) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
   StoreOutcome store_live(Live& live, SlotId slot, bool essential);
   ByteCount put_aside(SlotId slot);
+
+  // state_cache_places.cc: what slots keep of their own
+  [[nodiscard]] ByteCount slot_allowance() const;
+  bool keep_in_slot(SlotId slot, const Checkpoint& checkpoint, const SnapshotPtr& held_by_memory,
+                    Receipt& receipt);
+  ByteCount put_places_aside(SlotId slot);
+  void check_places(std::vector<std::string>& violations) const;
   void note_seen(Live& live);
 
   // state_cache_lower.cc
@@ -299,6 +321,7 @@ class StateCache {
   PromptEnds ends_;                // after memory, in whose budget it holds room
   std::optional<TokenTree> seen_;  // tokens, where states are filed under other keys
   std::vector<Live> live_;
+  SlotSnapshots places_;
   std::uint64_t runs_ = 0;
   double ms_per_token_ = 0.0;    // measured; 0: not yet
   double bytes_per_ms_ = 4.0e6;  // moved between slots and memory

@@ -105,9 +105,25 @@ void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt)
   }
   input.spacing_min = spacing_for(prompt, receipt.restored);
   held.due = place_checkpoints(input);
+  held.due_in_slot.clear();
+  if (slot_allowance() > 0) place_in_slot(held, input, least_spacing(prompt));
   if (keeps_ends(prompt) && worth_its_end(held)) {
     held.due.push_back({length_of(prompt.tokens), CheckpointKind::kAnswerStart});
   }
+}
+
+// A slot's own places are thinned as they are taken, so it is offered every cut.
+void StateCache::place_in_slot(Live& held, PlacementInput input, TokenPos least) {
+  std::vector<Checkpoint> due = std::move(held.due);
+  const std::vector<Checkpoint> for_memory = due;
+  input.spacing_min = least;
+  for (const Checkpoint& more : place_checkpoints(input)) {
+    if (std::ranges::binary_search(for_memory, more.position, {}, &Checkpoint::position)) continue;
+    due.push_back(more);
+    held.due_in_slot.push_back(more.position);
+  }
+  std::ranges::sort(due, {}, &Checkpoint::position);
+  held.due = std::move(due);
 }
 
 // Whether bringing the state of the whole prompt back takes less time than reading what lies
@@ -134,31 +150,43 @@ bool StateCache::time_allows(const Live& held, const Checkpoint& checkpoint) con
   return held.store_ms <= kStoreFreeMs + kStoreShareMax * reading_ms;
 }
 
-void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt) {
-  Live& held = live(slot);
+// The first tokens of the slot, up to the checkpoint.
+StoreRequest StateCache::request_for(SlotId slot, const Checkpoint& checkpoint,
+                                     bool off_grid) const {
+  const Live& held = live(slot);
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
-  request.tokens = keys_of(held);
+  request.tokens = keys_of(held).first(static_cast<std::size_t>(checkpoint.position));
   request.marks = marks_of(checkpoint.kind);
-  const bool on_grid = std::ranges::binary_search(held.grid, checkpoint.position);
-  if (!on_grid) request.marks = request.marks | Hint::kOffGrid;
+  if (off_grid) request.marks = request.marks | Hint::kOffGrid;
   request.odds = odds_of(checkpoint.kind, memory_.policy());
+  request.now = now();
+  return request;
+}
+
+void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt) {
+  Live& held = live(slot);
+  const bool on_grid = std::ranges::binary_search(held.grid, checkpoint.position);
+  StoreRequest request = request_for(slot, checkpoint, !on_grid);
   request.saves = checkpoint.position - held.last_checkpoint;
   request.essential = always_kept(checkpoint.kind);
-  request.rows_stay = request.essential;
-  request.now = now();
+  // Where slots keep their own, memory is for whole states.
+  request.rows_stay = slot_allowance() == 0;
   const auto before = clock_.now();
-  const StoreOutcome outcome = memory_.store(request);
+  const bool for_slot = std::ranges::binary_search(held.due_in_slot, checkpoint.position);
+  const StoreOutcome outcome = for_slot ? StoreOutcome{} : memory_.store(request);
+  const bool in_slot = keep_in_slot(slot, checkpoint, outcome.snapshot, receipt);
   const double took_ms = ms_between(before, clock_.now());
   held.store_ms += took_ms;
   totals_.store_seconds += took_ms / 1000.0;
+  if (!outcome.stored && !in_slot) return;
+  ++receipt.checkpoints;
+  ++totals_.checkpoints;
   if (!outcome.stored) return;
   held.kept = checkpoint.position;
   held.filed = outcome.filed;
   held.last_checkpoint = checkpoint.position;
-  ++receipt.checkpoints;
-  ++totals_.checkpoints;
   receipt.bytes_out += outcome.bytes;
 }
 

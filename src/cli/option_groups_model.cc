@@ -159,6 +159,10 @@ OptionGroup reuse_group() {
       {"-cram, --cache-ram", "MIB", "LLAMA_ARG_CACHE_RAM", cache_ram(),
        "Memory for states besides the slots, in MiB. What is worth least goes first when it is "
        "full. 0: none, only slots are continued; -1: no limit."},
+      {"--slot-snapshots", "N", "", whole(&O::slot_snapshots, 0, 1024),
+       "Models with recurrent or windowed layers: each slot may keep N snapshots of its own "
+       "conversation, to go back in it, even if --cache-ram is smaller than all of them. Memory "
+       "is then the larger of the two. 0: --cache-ram is never exceeded."},
       {"--cache-dir", "DIR", "HOLDFAST_CACHE_DIR", cache_dir(),
        "Folder for states that survive a restart; off: none. One server at a time writes to it, "
        "others read. `holdfast cache` shows what is there."},

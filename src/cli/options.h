@@ -65,6 +65,7 @@ struct ServeOptions {
 
   // Reuse.
   std::int64_t cache_ram_mib = kCacheRamAuto;
+  int slot_snapshots = 8;
   std::string cache_dir;  // empty: the user's own; "off": none
   std::int64_t cache_disk_mib = kCacheDiskAuto;
   int cache_rest_ms = 2000;

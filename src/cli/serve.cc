@@ -278,6 +278,7 @@ class Server {
     scheduling.cache.memory.budget = cache_budget(options_);
     scheduling.cache.checkpoint_every = options_.checkpoint_every;
     scheduling.cache.checkpoints = options_.checkpoints;
+    scheduling.cache.slot_snapshots = options_.slot_snapshots;
     const auto digest = model_digest(model_.text->card().path);
     if (!digest) Log::warn(digest.error().message);
     // Some models encode positions in another way in contexts longer than their first ones.

@@ -84,13 +84,36 @@ TokenPos keep_of_live(const StartInput& input, const LiveState& slot) {
   return 0;
 }
 
-// The snapshot that the slot's own rows can be joined with, or null.
-const Stop* snapshot_in_place(const StartInput& input, const LiveState& slot) {
-  if (!input.match || input.match->cuts_anywhere) return nullptr;
-  const TokenPos rows = input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
-  return deepest_stop(*input.match, std::min(rows, limit_of(input)), [&](const Stop& stop) {
-    return stop.has_snapshot && may_keep(*input.match, stop, input.cuts, input.deterministic);
+// The slot's rows that agree with the prompt and may be kept.
+TokenPos rows_of(const StartInput& input, const LiveState& slot) {
+  return input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
+}
+
+// B2 for a place of the slot's own.
+bool may_keep(const StartInput& input, const PlaceInSlot& place) {
+  return on_grid(input.cuts, place.position) || (!input.deterministic && place.off_grid);
+}
+
+// A snapshot that the slot's own rows can be joined with.
+struct InPlace {
+  NodeId node;  // of memory; none: the slot's own
+  TokenPos position = 0;
+};
+
+// The deepest one; of equals the slot's own.
+std::optional<InPlace> snapshot_in_place(const StartInput& input, const LiveState& slot) {
+  if (!input.match || input.match->cuts_anywhere) return std::nullopt;
+  const TokenPos limit = std::min(rows_of(input, slot), limit_of(input));
+  std::optional<InPlace> best;
+  for (const PlaceInSlot& place : slot.places) {
+    if (place.position <= limit && may_keep(input, place)) best = InPlace{{}, place.position};
+  }
+  const Stop* stop = deepest_stop(*input.match, limit, [&](const Stop& at) {
+    return at.has_snapshot && may_keep(*input.match, at, input.cuts, input.deterministic);
   });
+  if (stop && (!best || stop->position > best->position))
+    best = InPlace{stop->node, stop->position};
+  return best;
 }
 
 // Tokens of the slot's state that this way to begin takes from its conversation.
@@ -128,8 +151,8 @@ std::vector<Way> ways_on(const StartInput& input, const LiveState& slot) {
   if (const TokenPos keep = keep_of_live(input, slot)) {
     ways.push_back({.slot = &slot, .source = StartSource::kLive, .keep = keep});
   }
-  if (const Stop* stop = snapshot_in_place(input, slot)) {
-    ways.push_back({&slot, StartSource::kSnapshotInPlace, stop->position, stop->node,
+  if (const auto snapshot = snapshot_in_place(input, slot)) {
+    ways.push_back({&slot, StartSource::kSnapshotInPlace, snapshot->position, snapshot->node,
                     costs.bytes_per_snapshot});
   }
   const TokenPos deepest = input.match ? deepest_in_memory(*input.match, input.cuts,
@@ -203,19 +226,27 @@ TokenPos deepest_in_memory(const Match& match, std::span<const TokenPos> cuts, T
 
 namespace {
 
+const PlaceInSlot* place_at(const LiveState& slot, TokenPos position) {
+  const auto place = std::ranges::find(slot.places, position, &PlaceInSlot::position);
+  return place == slot.places.end() ? nullptr : &*place;
+}
+
 bool is_decoded(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
   if (plan.source == StartSource::kLive) return plan.keep > slot.exact;
+  const PlaceInSlot* place = place_at(slot, plan.keep);
+  if (plan.source == StartSource::kSnapshotInPlace && place && place->off_grid) return true;
   const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
   return stop && stop->marks.has(Hint::kOffGrid);
 }
 
 bool is_there(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
-  const TokenPos rows = input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
+  const TokenPos rows = rows_of(input, slot);
   const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
+  const bool snapshot = (stop && stop->has_snapshot) || place_at(slot, plan.keep);
   switch (plan.source) {
     case StartSource::kNothing: return true;
     case StartSource::kLive: return plan.keep <= rows && can_cut(slot, plan.keep);
-    case StartSource::kSnapshotInPlace: return stop && stop->has_snapshot && plan.keep <= rows;
+    case StartSource::kSnapshotInPlace: return snapshot && plan.keep <= rows;
     case StartSource::kMemory:
       if (!input.match) return false;
       return input.match->cuts_anywhere ? plan.keep <= input.match->covered
@@ -232,8 +263,11 @@ std::optional<StartAction> change_of(const StartInput& input, const LiveState& s
     case StartSource::kNothing: break;
     case StartSource::kLive:
       return plan.keep == slot.length ? std::nullopt : std::optional(CutLive{plan.keep});
-    case StartSource::kSnapshotInPlace:
-      return LoadSnapshot{node_holding(*input.match, plan.keep), plan.keep};
+    case StartSource::kSnapshotInPlace: {
+      const PlaceInSlot* own = place_at(slot, plan.keep);
+      const bool its_own = own && may_keep(input, *own);
+      return LoadSnapshot{its_own ? NodeId{} : node_holding(*input.match, plan.keep), plan.keep};
+    }
     case StartSource::kMemory:
       return RestoreState{node_holding(*input.match, plan.keep), plan.keep};
   }

@@ -25,7 +25,7 @@
 //   B3  what is kept is there: within the live state and its agreement with the
 //       prompt, and within `exact` if `deterministic` (live sources); where the
 //       slot can be cut (kLive); a restorable place of the match (kMemory); a
-//       snapshot of the match at exactly `keep` (kSnapshotInPlace)
+//       snapshot of the match or of the slot itself at exactly `keep` (kSnapshotInPlace)
 //   B4  the actions, in order, begin with keeping what would be lost and end with
 //       reading [keep, prompt_length)
 //
@@ -54,6 +54,11 @@ enum class StartSource {
 };
 [[nodiscard]] const char* start_source_name(StartSource source);
 
+struct PlaceInSlot {
+  TokenPos position = 0;
+  bool off_grid = false;  // no cold run has this state
+};
+
 // An idle slot that the prompt may have.
 struct LiveState {
   int slot = 0;
@@ -62,6 +67,8 @@ struct LiveState {
   TokenPos exact = 0;   // tokens [0, exact) are prefill state up to a cut of the grid
   // Whether its state may be cut at a position (Engine::can_cut).
   std::function<bool(TokenPos)> can_cut;
+  // Snapshots that the slot itself keeps of its path, ascending (cache/slot_snapshots.h).
+  std::vector<PlaceInSlot> places;
   ByteCount unsaved = 0;  // would be copied out before the state is lost; 0: all is in memory
   std::uint64_t last_used = 0;
 };
@@ -95,7 +102,7 @@ struct CutLive {
   bool operator==(const CutLive&) const = default;
 };
 struct LoadSnapshot {
-  NodeId node;
+  NodeId node;  // of memory; none: the slot's own
   TokenPos position = 0;
   bool operator==(const LoadSnapshot&) const = default;
 };

@@ -8,6 +8,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t kPartsMax = 8;
+constexpr std::uint64_t kSlotSnapshotsMax = 1'000'000;
 constexpr std::uint64_t kCountMax = std::uint64_t{1} << 40U;
 
 void put_odds(RecordWriter& out, const ReuseOdds& odds) {
@@ -103,6 +104,7 @@ std::string encode_header(const RecordingHeader& header) {
   out.number(header.companion_shape.bytes_per_token);
   out.number(header.companion_shape.bytes_per_place);
   out.truth(header.lower);
+  out.number(static_cast<std::uint64_t>(header.options.slot_snapshots));
   return out.take();
 }
 
@@ -121,6 +123,9 @@ Result<RecordingHeader> decode_header(std::string_view payload) {
   header.companion_shape.bytes_per_token = in.number(kRecordedStateMax);
   header.companion_shape.bytes_per_place = in.number(kRecordedStateMax);
   header.lower = in.truth();
+  // Recordings of servers whose slots kept none end here.
+  const bool more = !in.failed() && !in.at_end();
+  header.options.slot_snapshots = more ? static_cast<int>(in.number(kSlotSnapshotsMax)) : 0;
   const bool sound = header.slots > 0 && header.context_tokens > 0 && header.chunk_tokens_max > 0;
   if (in.failed() || !in.at_end() || !sound) {
     return Error{ErrorCode::kInvalidArgument,

@@ -446,7 +446,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-    const std::vector<ByteCount> budgets = {0, 500, 4000, 20'000, 200'000, kAmple};
+    const std::vector<ByteCount> budgets = {0, 20, 500, 4000, 20'000, 200'000, kAmple};
     const int slots = 1 + static_cast<int>(below(3));
     const FakeOptions sound{.kind = kind, .slots = slots, .chunk_sensitive = deterministic};
     FakeOptions fake = sound;
@@ -463,6 +463,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     SchedulerOptions options = with_memory(budgets[below(budgets.size())], deterministic);
     options.cache.memory.ghost_tokens_max = std::vector<std::uint64_t>{0, 50, 300, 1000}[below(4)];
     options.cache.checkpoints = below(5) != 0;
+    options.cache.slot_snapshots = std::vector<int>{0, 2, 8, 200}[below(4)];
     if (below(3) == 0) options.cache.memory.nodes_max = 10;
     Bench bench(fake, options);
     std::vector<std::string> histories = {kSystem, "<s>system: another</s>"};
@@ -516,6 +517,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     }
     const CacheStatus status = bench.scheduler.cache_status();
     ASSERT_LE(status.peak, status.budget);
+    ASSERT_LE(status.slot_snapshots, status.slot_snapshots_max);
   }
 }
 

@@ -1,0 +1,57 @@
+#include "plan/slot_places.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace holdfast {
+
+namespace {
+
+// Nearer to the end than this it makes no difference: about the length of a short question.
+constexpr double kNear = 32.0;
+
+// How likely prompts part at exactly this place, beside the chance of any other token. An old
+// message is edited less often than a new one; a system block is always shared.
+double chance_at(CheckpointKind kind, double distance) {
+  constexpr double kLatelySaid = 256.0;
+  constexpr double kMessage = 0.5;
+  switch (kind) {
+    case CheckpointKind::kStep:
+    case CheckpointKind::kAnswerStart: return 0.0;
+    case CheckpointKind::kMessageEnd:
+    case CheckpointKind::kPromptEnd: return kMessage * kLatelySaid / (distance + kLatelySaid);
+    case CheckpointKind::kJunction:
+    case CheckpointKind::kSystemEnd: return 1.0;
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+double missed_by(std::span<const Checkpoint> places, std::size_t index, TokenPos end) {
+  const Checkpoint& place = places[index];
+  const TokenPos before = index == 0 ? 0 : places[index - 1].position;
+  const TokenPos next = index + 1 == places.size() ? end : places[index + 1].position;
+  CHECK(before <= place.position && place.position <= next && next <= end);
+  const double from = end - place.position;
+  const double to = end - next;
+  const double chance = std::log((from + kNear) / (to + kNear)) + chance_at(place.kind, from);
+  return chance * (place.position - before);
+}
+
+std::size_t least_missed(std::span<const Checkpoint> places, TokenPos end) {
+  CHECK(!places.empty());
+  std::size_t least = 0;
+  double least_value = missed_by(places, 0, end);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    const double value = missed_by(places, i, end);
+    if (value >= least_value) continue;
+    least = i;
+    least_value = value;
+  }
+  return least;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,61 @@
+#include "plan/slot_places.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using Kind = CheckpointKind;
+
+std::vector<Checkpoint> thinned(std::vector<Checkpoint> places, std::size_t count, TokenPos end) {
+  while (places.size() > count) {
+    places.erase(places.begin() + static_cast<std::ptrdiff_t>(least_missed(places, end)));
+  }
+  return places;
+}
+
+TEST(SlotPlaces, APlaceBesideAnotherIsMissedLess) {
+  const std::vector<Checkpoint> places = {{1000, Kind::kStep}, {1010, Kind::kStep}};
+  EXPECT_EQ(least_missed(places, 2000), 1U) << "ten tokens are soon read again";
+}
+
+TEST(SlotPlaces, NearTheEndPlacesAreNearerToEachOther) {
+  std::vector<Checkpoint> places;
+  for (TokenPos at = 512; at < 16'000; at += 512) places.push_back({at, Kind::kStep});
+  const auto left = thinned(places, 6, 16'000);
+  ASSERT_EQ(left.size(), 6U);
+  EXPECT_GE(left.back().position, 15'000);
+  const TokenPos last_gap = left[5].position - left[4].position;
+  const TokenPos first_gap = left[1].position - left[0].position;
+  EXPECT_LT(last_gap, first_gap);
+}
+
+TEST(SlotPlaces, TheEndOfTheSystemBlockOutlivesStepsOfALongMessage) {
+  std::vector<Checkpoint> places = {{600, Kind::kSystemEnd}};
+  for (TokenPos at = 1024; at < 30'000; at += 512) places.push_back({at, Kind::kStep});
+  const auto left = thinned(places, 4, 30'000);
+  EXPECT_EQ(left.front(), (Checkpoint{600, Kind::kSystemEnd}));
+}
+
+TEST(SlotPlaces, EndsOfMessagesOutliveStepsBetweenThem) {
+  const std::vector<Checkpoint> places = {
+      {500, Kind::kMessageEnd}, {750, Kind::kStep}, {1000, Kind::kMessageEnd}};
+  EXPECT_EQ(least_missed(places, 1200), 1U);
+}
+
+// Against the sum that it stands for: what prompts that part at each token read again.
+TEST(SlotPlaces, WhatIsMissedIsWhatIsReadAgain) {
+  const std::vector<Checkpoint> places = {
+      {400, Kind::kStep}, {700, Kind::kStep}, {900, Kind::kStep}};
+  constexpr TokenPos kEnd = 1200;
+  double sum = 0;
+  for (TokenPos parts = 700; parts < 900; ++parts) {
+    sum += (700 - 400) / (kEnd - parts - 0.5 + 32.0);
+  }
+  EXPECT_NEAR(missed_by(places, 1, kEnd), sum, sum / 1000);
+}
+
+}  // namespace
+}  // namespace holdfast
