@@ -35,16 +35,16 @@ class SlotSnapshotsTest : public ::testing::Test {
 };
 
 TEST_F(SlotSnapshotsTest, ASlotKeepsItsNumberAndNotTheLeastOfThem) {
-  for (const TokenPos at : {100, 200, 300, 310, 900}) put(0, at, 1000);
+  for (const TokenPos at : {100, 300, 310, 320, 900}) put(0, at, 1000);
   EXPECT_EQ(snapshots_.of(SlotId{0}).size(), 4U);
-  EXPECT_EQ(snapshots_.find(SlotId{0}, 310), nullptr) << "ten tokens behind another";
+  EXPECT_EQ(snapshots_.find(SlotId{0}, 310), nullptr) << "ten tokens from others on both sides";
   EXPECT_NE(snapshots_.find(SlotId{0}, 900), nullptr);
 }
 
 TEST_F(SlotSnapshotsTest, WhatWouldGoAtOnceIsNotCopied) {
   for (const TokenPos at : {1000, 2000, 3000, 4000}) put(0, at, 8000);
   bool asked = false;
-  const ByteCount kept = snapshots_.put(SlotId{0}, offer_at(4001, 8000), [&] {
+  const ByteCount kept = snapshots_.put(SlotId{0}, offer_at(4001, 4001), [&] {
     asked = true;
     return snapshot_at(4001);
   });

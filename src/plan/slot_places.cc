@@ -13,17 +13,18 @@ namespace {
 constexpr double kNear = 32.0;
 
 // How likely prompts part at exactly this place, beside the chance of any other token. An old
-// message is edited less often than a new one; a system block is always shared.
+// message is edited less often than a new one; from a system block others begin again and again.
 double chance_at(CheckpointKind kind, double distance) {
   constexpr double kLatelySaid = 256.0;
   constexpr double kMessage = 0.5;
+  constexpr double kShared = 4.0;
   switch (kind) {
     case CheckpointKind::kStep:
     case CheckpointKind::kAnswerStart: return 0.0;
     case CheckpointKind::kMessageEnd:
     case CheckpointKind::kPromptEnd: return kMessage * kLatelySaid / (distance + kLatelySaid);
     case CheckpointKind::kJunction:
-    case CheckpointKind::kSystemEnd: return 1.0;
+    case CheckpointKind::kSystemEnd: return kShared;
   }
   return 0.0;
 }

@@ -16,9 +16,15 @@ std::vector<Checkpoint> thinned(std::vector<Checkpoint> places, std::size_t coun
   return places;
 }
 
-TEST(SlotPlaces, APlaceBesideAnotherIsMissedLess) {
+TEST(SlotPlaces, OfTwoNeighboursTheDeeperOneServesMore) {
   const std::vector<Checkpoint> places = {{1000, Kind::kStep}, {1010, Kind::kStep}};
-  EXPECT_EQ(least_missed(places, 2000), 1U) << "ten tokens are soon read again";
+  EXPECT_EQ(least_missed(places, 2000), 0U) << "few prompts part within ten tokens";
+}
+
+TEST(SlotPlaces, ShortlyBehindAnotherAndShortlyBeforeTheNextIsMissedLeast) {
+  const std::vector<Checkpoint> places = {
+      {1000, Kind::kStep}, {1010, Kind::kStep}, {1020, Kind::kStep}};
+  EXPECT_EQ(least_missed(places, 2000), 1U);
 }
 
 TEST(SlotPlaces, NearTheEndPlacesAreNearerToEachOther) {
@@ -35,7 +41,7 @@ TEST(SlotPlaces, NearTheEndPlacesAreNearerToEachOther) {
 TEST(SlotPlaces, TheEndOfTheSystemBlockOutlivesStepsOfALongMessage) {
   std::vector<Checkpoint> places = {{600, Kind::kSystemEnd}};
   for (TokenPos at = 1024; at < 30'000; at += 512) places.push_back({at, Kind::kStep});
-  const auto left = thinned(places, 4, 30'000);
+  const auto left = thinned(places, 8, 30'000);
   EXPECT_EQ(left.front(), (Checkpoint{600, Kind::kSystemEnd}));
 }
 

@@ -131,6 +131,36 @@ TEST_P(WarmEqualsColdToo, AfterAPrefillThatWasGivenUp) {
   EXPECT_GE(server.receipt.restored, 200);
 }
 
+// No state fits the budget, so that the slot goes back in its own rows.
+TEST_P(WarmEqualsColdToo, WithHardlyAnyMemory) {
+  const Tokens first = system_ + turn(150, 2) + turn(70, 3);
+  Tokens edited = first;
+  edited[200] = (edited[200] + 1) % 256;
+  const std::vector<Tokens> prompts = {
+      first + header_,  // and again; an edit; a branch; on from there
+      first + header_,
+      edited + header_,
+      system_ + turn(100, 4) + header_,
+      system_ + turn(100, 4) + turn(20, 5) + header_,
+      system_ + header_,
+      turn(60, 6) + header_};
+  std::vector<Answer> wanted;
+  for (const Tokens& prompt : prompts) wanted.push_back(cold(prompt));
+  CachedServer server(*model_.engine, 1000);
+  TokenPos in_place = 0;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_TRUE(same_bits(server.run(prompts[i]), wanted[i]));
+    if (server.receipt.source == StartSource::kSnapshotInPlace) in_place += server.receipt.restored;
+  }
+  const CacheStatus status = server.cache().status();
+  EXPECT_LE(status.peak, status.budget);
+  if (StateNeeds::of(model_.engine->shape()).snapshot) {
+    EXPECT_GT(in_place, 3 * length_of(system_));
+    EXPECT_GT(status.slot_snapshot_count, 0U);
+  }
+}
+
 // What was damaged while it lay in memory is refused, dropped and read again.
 TEST_P(WarmEqualsColdToo, AfterDamage) {
   const Tokens prompt = system_ + turn(200, 2) + header_;
