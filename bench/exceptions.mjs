@@ -11,9 +11,8 @@ const reasons = [
   },
   {
     of: /\| tight \| (read again|first token p50)/,
-    why: 'Holdfast counts every snapshot (0.64 MiB in the pocket model) against `--cache-ram`; in a budget smaller than one ' +
-      'conversation one or two have room, over the rows that lie in a slot anyway. llama-server keeps up to 32 such checkpoints ' +
-      'for each slot and does not count them.',
+    why: 'Likely: in a budget smaller than one conversation, Holdfast keeps up to 8 snapshots (0.64 MiB each in the pocket model) of ' +
+      'what lies in a slot, `--cache-ram` included. llama-server keeps up to 32 such checkpoints for each slot beside it.',
   },
   {
     of: /^conversation, qwen35.*read again/,
