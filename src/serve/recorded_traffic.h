@@ -118,6 +118,8 @@ class RecordedTraffic {
     scheduling.deterministic_draft = options.companion ? 2 : 0;
     scheduling.grid_step = 64;
     scheduling.queue_max = 256;
+    // So many that the budget is smaller, and slots keep some of their own.
+    scheduling.cache.slot_snapshots = 1000;
     scheduling.cache.memory.budget =
         options.kind == FakeKind::kRecurrent ? options.budget / 24 : options.budget;
     scheduling.cache.memory.ghost_tokens_max = 20'000;
