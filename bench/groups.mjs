@@ -68,7 +68,7 @@ async function speculationGroup(run) {
       const contestants = [drafting(holdfast, extra), notDrafting(holdfast), drafting(llamaCachesOff, extra), notDrafting(llamaCachesOff)];
       await run.running(contestants, { ...changes, ...model }, async (bench, servers) => {
         rows.push(...await speculation(bench, servers, { label, answer_tokens, streams: [1, 4] }));
-      }, shape ? Math.min(2, run.rounds.few) : run.rounds.few);
+      }, shape ? run.rounds.slow : run.rounds.few);
     });
   }
   run.sections.push(speculationSection(rows, rates));

@@ -38,7 +38,7 @@ export function wishesFrom(environment) {
     whole: !quick && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
     seed: number(environment, 'SEED', 1),
     rounds: { speed: rounds(quick ? 3 : 5), workloads: { plain: rounds(quick ? 1 : 3), tight: rounds(quick ? 1 : 2), mtp: rounds(quick ? 1 : 2) },
-      few: rounds(quick ? 1 : 3) },
+      few: rounds(quick ? 1 : 3), slow: rounds(quick ? 1 : 2) },
     settings: {
       model: environment.MODEL || join(root, 'models/holdfast-pocket-q8_0.gguf'),
       threads: number(environment, 'THREADS', os.cpus().length),
