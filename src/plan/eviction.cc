@@ -3,13 +3,13 @@
 //
 //   rises   a deeper snapshot has farther to come back from the one above it
 //   falls   the nearest snapshot above becomes a tip, and would now take rows
-//           along; so does the last one that is left below a fork; rows become dead
-//           weight, or outermost; a block or window that was shared has one user less
+//           along; the rows that a tip shared with others belong to fewer of them; rows
+//           become dead weight, or outermost; a window that was shared has one user less
 //
 // A rise is seen when the candidate's turn comes: it is looked at again, and put
 // back. A fall would be seen too late, so those whom an eviction may make cheaper
-// are looked at at once: everything upwards to the nearest state, the last one below
-// a fork there, and the snapshots that share a window.
+// are looked at at once: everything upwards to the nearest state, the tips that shared
+// rows with it, and the snapshots that share a window.
 #include "plan/eviction.h"
 
 #include <algorithm>
@@ -44,13 +44,6 @@ ReuseOdds odds_of(PlaceKind kind, const NodeFacts& facts, const EvictionPolicy& 
   return policy.interior;
 }
 
-// All rows that depend on the node weigh as those of its edge do.
-ByteCount dependent_bytes(const NodeFacts& facts) {
-  const auto rows = static_cast<ByteCount>(facts.row_tokens);
-  const auto all = static_cast<ByteCount>(facts.dependent);
-  return rows == 0 || all <= rows ? facts.block_bytes : facts.block_bytes * all / rows;
-}
-
 double value_of(ReuseOdds odds, double age_s, TokenPos tokens, ByteCount bytes) {
   const double wanted = odds.weight / (age_s + odds.tau_s);
   return wanted * std::max(tokens, 1) / static_cast<double>(std::max<ByteCount>(bytes, 1));
@@ -67,7 +60,7 @@ double snapshot_value(const NodeFacts& facts, Tick now, const EvictionPolicy& po
   const bool takes_rows = facts.snapshots_below == 0 && facts.node != growing.node;
   return value_of(odds_of(kind_of(facts, growing), facts, policy),
                   age_s(facts.snapshot_last_use, now), facts.recompute,
-                  facts.snapshot_bytes + (takes_rows ? dependent_bytes(facts) : 0));
+                  facts.snapshot_bytes + (takes_rows ? facts.shared_bytes : 0));
 }
 
 double rows_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy) {
@@ -97,6 +90,9 @@ ByteCount mean_bytes_per_token(const TokenTree& tree) {
   const std::uint64_t tokens = tree.token_count() - tree.ghost_tokens();
   return tokens == 0 ? 1 : std::max<ByteCount>(tree.bytes(ByteKind::kBlocks).resident / tokens, 1);
 }
+
+// Of the tips that shared rows with one that went so many are looked at again at once.
+constexpr std::size_t kTipsSharing = 16;
 
 class Evictor {
  public:
@@ -230,7 +226,10 @@ class Evictor {
 
     note_growing_path();
     look_upward_from(facts);
-    if (victim.held == Held::kSnapshot) look_at_sharers_of(snapshot);
+    if (victim.held == Held::kSnapshot) {
+      look_at_tips_sharing(facts);
+      look_at_sharers_of(snapshot);
+    }
     if (from > facts.range.begin && !tree_.alive(victim.node)) look_again_at_rows();
   }
 
@@ -262,7 +261,6 @@ class Evictor {
     NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
     while (at && tree_.alive(at)) {
       const NodeFacts facts = tree_.facts(at);
-      if (!facts.has_snapshot && facts.snapshots_below == 1) look_at_last_one_below(at);
       if (facts.pinned) return;
       mend_walk(facts);
       consider_rows(facts);
@@ -273,10 +271,13 @@ class Evictor {
     }
   }
 
-  // More rows depend on it now than when it was looked at.
-  void look_at_last_one_below(NodeId fork) {
-    const auto last = look_at(tree_.only_snapshot_below(fork), Held::kSnapshot);
-    if (last) candidates_.push(*last);
+  // More rows are theirs now than when they were looked at.
+  void look_at_tips_sharing(const NodeFacts& gone) {
+    const NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
+    if (!at || !tree_.alive(at)) return;
+    for (const NodeId tip : tree_.tips_sharing(at, kTipsSharing)) {
+      if (const auto candidate = look_at(tip, Held::kSnapshot)) candidates_.push(*candidate);
+    }
   }
 
   // An edge whose last rows now lie before its end has been parted there, and its

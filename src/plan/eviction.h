@@ -18,9 +18,16 @@
 // answer that was left behind then counts as interior.
 //
 // Dead weight (a hybrid's rows beyond its deepest snapshot) is worth nothing and
-// goes first. A tip's value counts the rows as freed that depend on it, because they are
-// dead weight without it; they go next, if there is still need. Rows of pure
-// attention go from the end of the outermost edges, only as many as are needed.
+// goes first. A tip's value counts rows as freed, because they are dead weight without it: those
+// from the nearest restorable place above, which is also where reading again would begin. They go
+// next, if there is still need. Rows that several tips need belong to them in equal parts:
+//
+//   [ ....... 100,000 tokens, no state ....... ]--[ 200 ]-- A   the way an old turn went
+//                                              \--[ 300 ]-- B   and how it went on
+//
+// If each were charged with its own few tokens only, both would seem to keep 100,000 tokens for
+// next to nothing, and the 100,000 would stay for ever.
+// Rows of pure attention go from the end of the outermost edges, only as many as are needed.
 //
 // Candidates are looked at in lots, the oldest `candidates_max` of each list first.
 // A further lot is looked at when the last one has not freed enough: as long as
@@ -30,7 +37,8 @@
 // Invariants, verified by the tests against a brute-force oracle:
 //   V1  nothing pinned goes, and no rows on the way to the `growing` node
 //   V2  each victim is the least valuable at the moment it goes of all candidates
-//       looked at; of equals the least recently used, and of those the deepest
+//       looked at; of equals the least recently used, and of those the deepest. (Where one
+//       of more than 16 tips that share rows goes, the others count as before it went.)
 //   V3  it stops as soon as enough has been freed
 //   V4  when it gives up, no candidate looked at is left that is worth less than
 //       `worth`; where `worth` has no limit, all have been looked at

@@ -201,6 +201,32 @@ TEST_F(Eviction, RowsThatShareABlockDoNotKeepTheEdgeAboveForEver) {
   EXPECT_EQ(facts(tree, std::string(64, 'd')).row_tokens, 64);
 }
 
+// Each of the two ends would free little by itself, and together they hold the most.
+TEST_F(Eviction, OldBranchesOfALongTrunkDoNotKeepItForEachOther) {
+  TokenTree tree(kHybrid);
+  const std::string trunk(200, 't');
+  grow(tree, trunk + "aa", {202});
+  grow(tree, trunk + "bb", {202});
+  now_ += 600'000;
+  grow(tree, std::string(60, 'c'), {60});
+  now_ += 60'000;
+  EXPECT_EQ(evicted(tree, {.needed = 350}), "s202 rows202 s202 rows202 rows200");
+  EXPECT_TRUE(facts(tree, std::string(60, 'c')).restorable);
+}
+
+// A block across a fork has two users, and the edge behind it frees nothing.
+TEST_F(Eviction, AShortEdgeInASharedBlockDoesNotMakeALongPathWeightless) {
+  TokenTree tree(kHybrid);
+  block_tokens_ = 64;
+  grow(tree, std::string(100, 'a'), {100});
+  commit(tree, std::string(98, 'a') + "b");  // parts the edge
+  ASSERT_EQ(facts(tree, std::string(100, 'a')).block_bytes, 0U);
+  now_ += 600'000;
+  grow(tree, std::string(30, 'c'), {30});
+  now_ += 60'000;
+  EXPECT_EQ(evicted(tree, {.needed = 1}), "s100");
+}
+
 TEST_F(Eviction, NothingThatIsWorthAsMuchAsTheNewcomerMakesWay) {
   TokenTree tree(kHybrid);
   grow(tree, "aaaa", {4});
@@ -261,16 +287,16 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
                   .snapshot_last_use = 3000,
                   .snapshot_bytes = 50,
                   .block_bytes = 150,
-                  .recompute = 40};
+                  .recompute = 40,
+                  .shared_bytes = 150};
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 200);
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.2 / 62 * 40 / 50);
   EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 204 * 40 / 150);
   facts.hints = facts.hints | Hint::kToolCall;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
-  facts.row_tokens = 5;
-  facts.dependent = 40;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / (50 + 8 * 150))
-      << "all rows that are of no use without it";
+  facts.shared_bytes = 1200;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / (50 + 1200))
+      << "its part of the rows that would be of no use";
   facts.hints = Hint::kPromptEnd;
   facts.snapshots_below = 1;
   facts.latest_prompt = true;
@@ -393,15 +419,9 @@ class Judge {
     if (on_way || !(tip || facts.latest_prompt)) return policy_.interior;
     return facts.hints.has(Hint::kToolCall) ? policy_.tip_after_tool_call : policy_.tip;
   }
-  static double dependent(const NodeFacts& facts) {
-    if (facts.row_tokens == 0 || facts.dependent <= facts.row_tokens) {
-      return static_cast<double>(facts.block_bytes);
-    }
-    return std::floor(static_cast<double>(facts.block_bytes) * facts.dependent / facts.row_tokens);
-  }
   [[nodiscard]] Choice snapshot(const NodeFacts& facts, bool on_way) const {
     auto bytes = static_cast<double>(facts.snapshot_bytes);
-    if (!on_way && facts.snapshots_below == 0) bytes += dependent(facts);
+    if (!on_way && facts.snapshots_below == 0) bytes += static_cast<double>(facts.shared_bytes);
     const ReuseOdds its = odds(facts, on_way);
     const bool interior = its.weight == policy_.interior.weight;
     return {facts, Held::kSnapshot, worth(its, facts.snapshot_last_use, facts, bytes),

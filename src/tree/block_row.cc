@@ -55,6 +55,13 @@ ByteCount BlockRow::freed_with_all() const {
   return tally.freed() + sums().inner;
 }
 
+ByteCount BlockRow::weight_of(TokenPos tokens) const {
+  if (uses_.empty()) return 0;
+  const ExtentBlock& last = *uses_.back().block;
+  return last.size() * static_cast<ByteCount>(tokens) /
+         static_cast<ByteCount>(last.range().length());
+}
+
 void BlockRow::fill(TokenRange range, const ExtentBlockPtr& block, ByteLedger& ledger, Hold hold) {
   CHECK(intersection(range, block->range()) == range);
   changed();

@@ -32,12 +32,13 @@ struct NodeFacts {
   TokenPos row_tokens = 0;    // tokens of the edge that have their rows
   ByteCount block_bytes = 0;  // freed if the edge's rows went
 
-  // Tokens up to range.end whose rows no snapshot needs but those at and below this node.
-  TokenPos dependent = 0;
-
   // Tokens from the nearest restorable place above to range.end: what must be
   // computed to come back here once this node's snapshot or rows are gone.
   TokenPos recompute = 0;
+  // Its part of their rows: those of an edge belong in equal parts to the snapshots at and below
+  // it. In tokens, and in bytes if each weighs as much as those of the edge's last block.
+  TokenPos shared = 0;
+  ByteCount shared_bytes = 0;
 
   EvictionNote snapshot_note;  // a snapshot was here
   EvictionNote row_note;       // rows of this edge were here

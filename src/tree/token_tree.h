@@ -121,8 +121,9 @@ class TokenTree {
   [[nodiscard]] bool alive(NodeId node) const;
   // REQUIRES: alive(node), here and below.
   [[nodiscard]] NodeFacts facts(NodeId node) const;
-  // REQUIRES: facts(node).snapshots_below == 1.
-  [[nodiscard]] NodeId only_snapshot_below(NodeId node) const;
+  // Snapshots without others below them that need rows on the way to the node, the
+  // nearest first; `most` at most.
+  [[nodiscard]] std::vector<NodeId> tips_sharing(NodeId node, std::size_t most) const;
   [[nodiscard]] SnapshotPtr snapshot(NodeId node) const;  // null: none
   // The rows present of tokens [0, position), ascending; and the gaps between.
   // REQUIRES: position is not beyond the node.

@@ -1,4 +1,7 @@
 // What eviction and receipts ask about one node.
+#include <algorithm>
+#include <utility>
+
 #include "tree/token_tree.h"
 #include "tree/tree_core.h"
 
@@ -21,11 +24,16 @@ TokenPos restorable_above(const Node& node, const StateNeeds& needs) {
   return at->covered_to;
 }
 
-// Where rows begin that no snapshot outside of the node's subtree needs.
-TokenPos needed_elsewhere(const Node& node) {
-  const Node* at = node.parent;
-  while (!at->is_root() && at->snapshots == node.snapshots) at = at->parent;
-  return at->end;
+// The node's part of the rows in [from, node.end): those of an edge belong in equal parts to
+// the snapshots at and below it.
+TokenPos part_of_rows(const Node& node, TokenPos from) {
+  if (node.snapshots == 0) return node.end - from;
+  double part = 0;
+  for (const Node* at = &node; at->end > from; at = at->parent) {
+    const TokenPos begin = std::max(at->parent->end, from);
+    part += static_cast<double>(at->end - begin) * node.snapshots / at->snapshots;
+  }
+  return static_cast<TokenPos>(part);
 }
 
 // REQUIRES: there is one snapshot below the node.
@@ -40,6 +48,25 @@ const Node& only_below(const Node& node) {
     at = next;
   } while (!at->has_snapshot);
   return *at;
+}
+
+// Tips below the node that need its rows: above others lies a state of their own. What lies
+// below `done` is known.
+void add_tips_below(const Node& node, const Node* done, std::size_t most,
+                    std::vector<NodeId>& tips) {
+  std::vector<const Node*> open;
+  const auto open_children = [&](const Node& of) {
+    for (const auto& child : of.children.all()) {
+      if (child.node != done && child.node->snapshots > 0) open.push_back(child.node);
+    }
+  };
+  for (open_children(node); !open.empty() && tips.size() < most;) {
+    const Node& at = *open.back();
+    open.pop_back();
+    const bool tip = at.snapshots == static_cast<std::uint32_t>(at.counted_snapshot);
+    if (tip) tips.push_back(at.id);
+    if (!tip && !(at.has_snapshot && at.reachable)) open_children(at);
+  }
 }
 
 bool is_latest_prompt(const Node& node) {
@@ -72,12 +99,22 @@ ByteCount snapshot_bytes(const Node& node) {
 
 }  // namespace
 
-NodeId TokenTree::only_snapshot_below(NodeId id) const { return only_below(core_->at(id)).id; }
+std::vector<NodeId> TokenTree::tips_sharing(NodeId id, std::size_t most) const {
+  std::vector<NodeId> tips;
+  const Node* from = nullptr;
+  for (const Node* at = &core_->at(id); !at->is_root(); from = std::exchange(at, at->parent)) {
+    add_tips_below(*at, from, most, tips);
+    if (tips.size() == most) break;
+  }
+  return tips;
+}
 
 NodeFacts TokenTree::facts(NodeId id) const {
   const Node& node = core_->at(id);
   const StateNeeds& needs = core_->needs();
   if (node.is_root()) return {.node = id, .space = node.space, .children = node.children.size()};
+  const TokenPos restorable = restorable_above(node, needs);
+  const TokenPos shared = part_of_rows(node, restorable);
   return {.node = id,
           .parent = node.parent->is_root() ? NodeId{} : node.parent->id,
           .space = node.space,
@@ -97,8 +134,9 @@ NodeFacts TokenTree::facts(NodeId id) const {
           .left_behind = is_left_behind(node),
           .row_tokens = node.state.row.token_count(),
           .block_bytes = node.state.row.freed_with_all(),
-          .dependent = node.end - needed_elsewhere(node),
-          .recompute = node.end - restorable_above(node, needs),
+          .recompute = node.end - restorable,
+          .shared = shared,
+          .shared_bytes = node.state.row.weight_of(shared),
           .snapshot_note = node.state.snapshot_note,
           .row_note = node.state.row_note};
 }

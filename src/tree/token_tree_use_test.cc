@@ -73,19 +73,23 @@ TEST_F(TokenTreeT7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT7, RowsDependOnStatesAsFarUpAsNoOtherNeedsThem) {
+TEST_F(TokenTreeT7, RowsBelongInEqualPartsToTheStatesThatNeedThem) {
   TokenTree tree(kHybrid);
   commit(tree, "abcdef",
          {.blocks = {make_block(0, 6)},
           .snapshots = {make_snapshot(2), make_snapshot(4), make_snapshot(6)}});
-  EXPECT_EQ(facts(tree, "abcdef").dependent, 2);
+  EXPECT_EQ(facts(tree, "abcdef").shared, 2) << "what lies above belongs to the state above";
+  EXPECT_EQ(facts(tree, "abcdef").shared_bytes, 2 * make_block(0, 6)->size() / 6);
   tree.evict_snapshot(at(tree, "abcd"), budget());
-  EXPECT_EQ(facts(tree, "abcdef").dependent, 4);
-  commit(tree, "abcxy", {.snapshots = {make_snapshot(5)}});
-  EXPECT_EQ(facts(tree, "abcdef").dependent, 3) << "the other one needs abc";
-  tree.evict_snapshot(at(tree, "abcxy"), budget());
-  EXPECT_EQ(facts(tree, "abcdef").dependent, 4);
-  EXPECT_EQ(tree.only_snapshot_below(at(tree, "ab")), at(tree, "abcdef"));
+  EXPECT_EQ(facts(tree, "abcdef").shared, 4);
+  tree.evict_snapshot(at(tree, "ab"), budget());
+  commit(tree, "abcdxy", {.snapshots = {make_snapshot(6)}});
+  EXPECT_EQ(facts(tree, "abcdef").shared, 2 + 4 / 2) << "half of abcd";
+  EXPECT_EQ(tree.tips_sharing(at(tree, "abcd"), 8).size(), 2U);
+  EXPECT_EQ(tree.tips_sharing(at(tree, "abcdef"), 8), std::vector<NodeId>{at(tree, "abcdxy")});
+  tree.evict_snapshot(at(tree, "abcdxy"), budget());
+  EXPECT_EQ(facts(tree, "abcdef").shared, 6);
+  EXPECT_EQ(tree.tips_sharing(at(tree, "abcdxy"), 8), std::vector<NodeId>{at(tree, "abcdef")});
   expect_sound(tree);
 }
 

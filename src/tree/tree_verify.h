@@ -1,6 +1,8 @@
 // Compares everything a TokenTree says with its TreeOracle. For tests.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -133,9 +135,25 @@ class TreeVerifier {
     expect(facts.recompute ==
                facts.range.end - oracle_.restorable_at_or_above(keys[facts.range.begin]),
            "recompute");
+    verify_share(facts, keys);
     expect(facts.block_bytes == oracle_.blocks_only_of(edge), "block_bytes");
     verify_hints(facts, end);
     verify_snapshot(facts, end, keys.back());
+  }
+
+  // Token by token: how many of the snapshots that stand at or behind it are this node's.
+  void verify_share(const NodeFacts& facts, const std::vector<PrefixKey>& keys) {
+    if (!facts.has_snapshot) return;
+    double part = 0;
+    for (TokenPos p = facts.range.end - facts.recompute; p < facts.range.end; ++p) {
+      int all = 0;
+      for (const auto& [node, path] : nodes_) {
+        const bool behind = std::ranges::find(path, keys[p + 1]) != path.end();
+        all += behind && tree_.snapshot(node) != nullptr ? 1 : 0;
+      }
+      part += (1.0 + facts.snapshots_below) / all;
+    }
+    expect(std::abs(facts.shared - part) <= 1.001, "shared");
   }
 
   void verify_hints(const NodeFacts& facts, const Spot& end) {
