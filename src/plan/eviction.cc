@@ -92,7 +92,7 @@ ByteCount mean_bytes_per_token(const TokenTree& tree) {
 }
 
 // Of the tips that shared rows with one that went so many are looked at again at once.
-constexpr std::size_t kTipsSharing = 16;
+constexpr std::size_t kTipsSharing = 4;
 
 class Evictor {
  public:

@@ -38,7 +38,7 @@
 //   V1  nothing pinned goes, and no rows on the way to the `growing` node
 //   V2  each victim is the least valuable at the moment it goes of all candidates
 //       looked at; of equals the least recently used, and of those the deepest. (Where one
-//       of more than 16 tips that share rows goes, the others count as before it went.)
+//       of more than 4 tips that share rows goes, the others count as before it went.)
 //   V3  it stops as soon as enough has been freed
 //   V4  when it gives up, no candidate looked at is left that is worth less than
 //       `worth`; where `worth` has no limit, all have been looked at
