@@ -19,8 +19,9 @@ constexpr TokenPos kNgramTokens = 8;  // a look costs nothing, and repetitions a
 constexpr ByteCount kRollbackShare = 8;
 // On a processor a state of this size is copied out and back, which costs something only
 // where drafts are made; the library's rollback takes its share of every step, drafted or
-// not (bench/DEAD_ENDS.md).
-constexpr ByteCount kCopiedQuickly = 32 << 20;
+// not. Models with states as small as this are so small that the share is large; for others it
+// cannot be measured, and going back by copies would cost the gain (bench/DEAD_ENDS.md).
+constexpr ByteCount kCopiedQuickly = 2 << 20;
 
 Result<void> add_mtp(LoadedModel& loaded, std::shared_ptr<llama_model> model, LlamaEngine& primary,
                      const LlamaConfig& config) {
