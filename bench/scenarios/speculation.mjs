@@ -12,7 +12,7 @@ export async function speculation(bench, servers, { label, answer_tokens, stream
     const samples = await interleave(servers, bench.rounds, async () => ({
       prompts: await bench.prompts.many(count, prompt_tokens), answer_tokens, streamed: false,
     }), measure);
-    rows.push({ label: `${label}, ${count} at once`, samples, metric: 'server' });
+    rows.push({ label: `${label}, ${count} at once`, samples, metric: count === 1 ? 'server' : 'wall' });
   }
   return rows;
 }
@@ -22,7 +22,8 @@ export function speculationSection(rows, synthetic) {
     name: 'speculation',
     title: 'Writing with drafts (MTP): tokens per second',
     text: `Greedy answers to fresh prompts of ${prompt_tokens} tokens, \`ignore_eos\`, drafts of at most 3 tokens; ` +
-      'with 4 at once the numbers are those of all four together. ' +
+      'one alone by the server\'s timings of writing, 4 at once by the client\'s clock from the first request to the last answer, ' +
+      'because servers differ in whether one writes while others are read. ' +
       (synthetic ? 'The model of realistic size has random weights; both servers then take drafted tokens with ' +
         `the probabilities ${synthetic} (\`--spec-synth-rates\`). ` : '') +
       'Holdfast chooses how much to draft by itself.',
