@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import { tokenize } from './client.mjs';
 import { contestantsOf } from './contestants.mjs';
-import { ensureModel } from './models.mjs';
+import { ensureModel, modelFolder } from './models.mjs';
 import { engineLibraries } from './proc.mjs';
 import { PromptMaker } from './prompts.mjs';
 import { withServers } from './servers.mjs';
@@ -74,7 +74,7 @@ export class Run {
   noteCommand({ name, kind, args }) {
     const fixed = args.map((arg, i) => (args[i - 1] === '--port' ? 'PORT' : /holdfast-bench-/.test(arg) ? 'FOLDER' : arg));
     const line = `${kind} ${fixed.join(' ').replaceAll(root, '').replaceAll(os.homedir(), '~')}`;
-    this.commands.set(`# ${name}\n${line}`, true);
+    this.commands.set(`# ${name}\n${line.replaceAll(modelFolder(), '~/.cache/holdfast/models')}`, true);
   }
 
   // Starts the servers, notes their command lines, and hands `work` a bench to use.
