@@ -15,11 +15,6 @@ const reasons = [
       'what lies in a slot, `--cache-ram` included. llama-server keeps up to 32 such checkpoints for each slot beside it.',
   },
   {
-    of: /4 at once.*(server's timings|first to last token)/,
-    why: 'Holdfast begins to write an answer while the other prompts are still being read, llama-server when all are read. ' +
-      'These rows count that reading as writing; the row of whole requests counts both alike.',
-  },
-  {
     of: /^conversation, qwen35.*read again/,
     why: 'Tokens of the random models are letters, so that the header which opens the answer has 11 of them. Holdfast\'s last cut ' +
       'lies before that header (the receipts say `grid`), llama-server\'s 4 tokens before the end of any prompt.',

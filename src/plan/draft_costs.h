@@ -15,8 +15,8 @@
 //
 // Invariants, verified by check():
 //   D1, D2  of both kinds of times (times_by_size.h)
-//   D3      what drafts and going back cost besides is finite and not below nothing; so are the
-//   counts
+//   D3      what drafts and going back cost besides is finite and not below nothing; so
+//           are the counts
 //
 // Pure: no I/O, no clock.
 #pragma once

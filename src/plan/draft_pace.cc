@@ -24,20 +24,6 @@ constexpr std::uint64_t kBaselineNotes = 512;
 // Where steps never settle, because slots come and go, a baseline gives nothing.
 constexpr std::uint64_t kBaselineApart = 64;
 
-}  // namespace
-
-TokenPos DraftPace::choose(std::span<const PacedRequest> requests, BatchOthers others,
-                           const AcceptanceByPosition& prior) {
-  settle_account();
-  look_ahead(requests, others, prior);
-  now_ = std::min(next(), most());
-  return now_;
-}
-
-// --- what a step would be -----------------------------------------------------------
-
-namespace {
-
 // A draft of this length, of a request that cannot cut it, may be wrong after each token.
 void add_undoing(StepShape& shape, const PacedRequest& request, const std::vector<double>& tokens,
                  std::size_t length) {
@@ -66,6 +52,16 @@ std::vector<TokenPos> batches_of(std::span<const PacedRequest> requests, BatchOt
 }
 
 }  // namespace
+
+TokenPos DraftPace::choose(std::span<const PacedRequest> requests, BatchOthers others,
+                           const AcceptanceByPosition& prior) {
+  settle_account();
+  look_ahead(requests, others, prior);
+  now_ = std::min(next(), most());
+  return now_;
+}
+
+// --- what a step would be -----------------------------------------------------------
 
 void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers others,
                            const AcceptanceByPosition& prior) {
@@ -227,15 +223,15 @@ double DraftPace::lost(double ms, double tokens) const {
 // --- afterwards -----------------------------------------------------------------------
 
 void DraftPace::settle_account() {
-  const double accepted = static_cast<double>(std::exchange(accepted_, 0));
+  const auto accepted = static_cast<double>(std::exchange(accepted_, 0));
+  const auto undone = static_cast<double>(std::exchange(undone_, 0));
+  const auto again = static_cast<double>(std::exchange(again_, 0));
   if (prospects_.empty()) return;
   const auto pay = [](double& account, double more, double most) {
     account = std::clamp(account + more, -kAccountMost, most);
   };
   const Prospect& step = at(now_);
-  const StepShape back{.waiting = step.waiting,
-                       .undone = static_cast<double>(std::exchange(undone_, 0)),
-                       .again = static_cast<double>(std::exchange(again_, 0))};
+  const StepShape back{.waiting = step.waiting, .undone = undone, .again = again};
   const double ms = step.ms - step.undoing_ms + costs_.undoing(back);
   const double gained = accepted / at(0).tokens - (ms - at(0).ms) / at(0).ms;
   if (why_ == Why::kChoice) pay(balance_, gained, kBalanceMost);

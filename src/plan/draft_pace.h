@@ -99,7 +99,7 @@ class DraftPace {
                                 const AcceptanceByPosition& prior);
   // Of the drafts that were chosen for the latest step, so many tokens were right.
   void note_accepted(TokenPos accepted) { accepted_ += accepted; }
-  // A slot went back to before the step, and so many of its rows are computed again.
+  // With such a draft a slot went back to before the step; so many rows are computed again.
   void note_undone(TokenPos rows) {
     ++undone_;
     again_ += rows;

@@ -116,6 +116,24 @@ TEST(DraftPace, ARequestThatEndsChangesNothingForTheNext) {
   EXPECT_EQ(choose_for_one(pace, 7, seen), before);
 }
 
+// Another request's draft, before anything was chosen here, is nothing to pay for.
+TEST(DraftPace, WhatWasUndoneBeforeTheFirstChoiceCostsNothing) {
+  AcceptanceByPosition seen;
+  for (int i = 0; i < 100; ++i) seen.note(4, 4);
+  const auto chosen_after = [&](TokenPos undone) {
+    DraftPace pace;
+    know_a_gpu(pace);
+    if (undone > 0) pace.note_undone(undone);
+    std::vector<TokenPos> chosen;
+    for (int i = 0; i < 50; ++i) {
+      chosen.push_back(choose_for_one(pace, 4, seen));
+      pace.note_accepted(chosen.back());
+    }
+    return chosen;
+  };
+  EXPECT_EQ(chosen_after(64), chosen_after(0));
+}
+
 // --- simulation ----------------------------------------------------------------------
 
 struct Curve {
@@ -284,6 +302,18 @@ TEST(DraftPaceSimulation, NorDoStatesThatCannotBeCut) {
     DraftWorld like{.slots = slots, .copied = true, .back_ms = 2.0};
     run_worlds(slots == 1 ? "copied states, 1 slot" : "copied states, 4 slots",
                worlds_of(kCurves, kHeads, kinds({0.5, 6.0}, {2.0}, like)), {0.94, 0.75, 0.9});
+  }
+}
+
+// Each wrong draft leaves more rows waiting for the next, so a run of them costs far more than
+// so many steps.
+TEST(DraftPaceSimulation, ATrialOfWhatCannotBeCutIsOneStep) {
+  DraftWorld world{.draft_ms = 6.0, .fixed_ms = 2.0, .copied = true, .back_ms = 2.0};
+  world.step_ms = [](TokenPos rows) { return 20.0 * rows; };
+  world.first = world.then = kHeads.front().chance;
+  for (unsigned seed = 7; seed < 12; ++seed) {
+    const double rate = DraftSimulation(world, seed).rate();
+    EXPECT_GE(rate / DraftSimulation(world, seed).rate_of(0), 0.975) << "seed " << seed;
   }
 }
 

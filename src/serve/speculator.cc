@@ -195,7 +195,7 @@ void Speculator::note_verdict(Job& job, TokenPos accepted) {
 void Speculator::note_undone(Slot& slot, TokenSpan undone) {
   if (companion_ == nullptr) return;
   Job& job = *slot.job;
-  pace_.note_undone(length_of(undone));
+  if (chosen_here(job)) pace_.note_undone(length_of(undone));
   const auto told = static_cast<std::size_t>(job.told);
   companion_->advance(slot.id, undone.subspan(told), job.told);
   job.told = length_of(undone);
