@@ -24,18 +24,8 @@ std::string asking(const std::string& text) { return user(text) + "<s>"; }
 
 class Reuse : public ::testing::TestWithParam<FakeKind> {
  protected:
-  // Runs a prompt and compares its answer with a cold one.
   Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
-    const auto recorder = bench.submit(prompt, max_tokens);
-    bench.turn_until_ended(*recorder);
-    EXPECT_TRUE(recorder->finished_.has_value());
-    EXPECT_EQ(recorder->text_, cold_answer(cold(), prompt, max_tokens));
-    answer = recorder->text_;
-    const Receipt receipt = *recorder->finished_->receipt;
-    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
-    EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
-    EXPECT_EQ(receipt.restored, recorder->finished_->timings.cached_tokens);
-    return receipt;
+    return run_as_cold(bench, cold(), prompt, max_tokens, answer);
   }
 
   static FakeOptions cold() { return {.kind = GetParam(), .context_tokens = 4096}; }

@@ -113,4 +113,19 @@ inline std::string cold_answer(FakeOptions fake, const std::string& prompt,
   return bench.run(prompt, max_tokens);
 }
 
+// Runs a prompt, and compares its answer with a cold one and its receipt with itself.
+inline Receipt run_as_cold(Bench& bench, const FakeOptions& cold, const std::string& prompt,
+                           TokenPos max_tokens, std::string& answer) {
+  const auto recorder = bench.submit(prompt, max_tokens);
+  bench.turn_until_ended(*recorder);
+  EXPECT_TRUE(recorder->finished_.has_value());
+  EXPECT_EQ(recorder->text_, cold_answer(cold, prompt, max_tokens));
+  answer = recorder->text_;
+  const Receipt receipt = *recorder->finished_->receipt;
+  EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+  EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
+  EXPECT_EQ(receipt.restored, recorder->finished_->timings.cached_tokens);
+  return receipt;
+}
+
 }  // namespace holdfast

@@ -36,17 +36,8 @@ class Tight : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
         .kind = kind(), .slots = slots, .context_tokens = 4096, .chunk_sensitive = deterministic()};
   }
 
-  // Runs a prompt and compares its answer with a cold one.
   Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
-    const auto recorder = bench.submit(prompt, max_tokens);
-    bench.turn_until_ended(*recorder);
-    EXPECT_TRUE(recorder->finished_.has_value());
-    EXPECT_EQ(recorder->text_, cold_answer(fake(), prompt, max_tokens));
-    answer = recorder->text_;
-    const Receipt receipt = *recorder->finished_->receipt;
-    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
-    EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
-    return receipt;
+    return run_as_cold(bench, fake(), prompt, max_tokens, answer);
   }
 
   static TokenPos length(Bench& bench, const std::string& prompt) {
