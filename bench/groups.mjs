@@ -15,6 +15,7 @@ import { sizes, sizesSection } from './scenarios/sizes.mjs';
 import { speculation, speculationSection } from './scenarios/speculation.mjs';
 import { throughput } from './scenarios/throughput.mjs';
 import { runWorkload } from './scenarios/workload.mjs';
+import { atMost, exactly } from './rounds.mjs';
 import { median } from './stats.mjs';
 import { withTemporaryFolder } from './temporary.mjs';
 import { sizedWorkloads, workloads } from './workloads.mjs';
@@ -40,11 +41,11 @@ async function speedGroup(run) {
     await section('memory', () => memory(atStart, memoryReadings(servers)));
   }));
   for (const long_prompt_tokens of run.quick ? [8000] : [8000, 32_000]) {
-    const few = long_prompt_tokens > 8000;
-    const rounds = few ? Math.min(2, run.rounds.few) : run.rounds.few;
+    const long = long_prompt_tokens > 8000;
+    const rounds = long ? atMost(1, run.rounds.slow) : run.rounds.speed;
     await section(`interference ${long_prompt_tokens / 1000}K`, () =>
       run.running([holdfastPlain, llama], { slots: 2, context: 40_960 + long_prompt_tokens }, (bench, servers) =>
-        interference(bench, servers, { long_prompt_tokens, warmUp: !few }), rounds));
+        interference(bench, servers, { long_prompt_tokens, warmUp: !long }), rounds));
   }
 }
 
@@ -52,7 +53,7 @@ async function throughputGroup(run) {
   const { holdfastPlain, llama } = run.contestants;
   await run.part('throughput', () => run.running([holdfastPlain, llama], {}, async (bench, servers) => {
     run.sections.push(await throughput(bench, servers));
-  }, run.rounds.few));
+  }, run.rounds.slow));
 }
 
 // Models of realistic size have random weights here, and a head that is never right.
@@ -68,7 +69,7 @@ async function speculationGroup(run) {
       const contestants = [drafting(holdfast, extra), notDrafting(holdfast), drafting(llamaCachesOff, extra), notDrafting(llamaCachesOff)];
       await run.running(contestants, { ...changes, ...model }, async (bench, servers) => {
         rows.push(...await speculation(bench, servers, { label, answer_tokens, streams: [1, 4] }));
-      }, shape ? run.rounds.slow : run.rounds.few);
+      }, shape ? run.rounds.slow : run.rounds.speed);
     });
   }
   run.sections.push(speculationSection(rows, rates));
@@ -97,13 +98,13 @@ async function enginesGroup(run) {
 // What the workload fills in Holdfast without a limit.
 async function filled_MiB(run, workload, how) {
   const known = run.workloads.find(({ name, variant, samples }) => name === workload.name && variant === 'plain' && samples);
-  const { samples } = known ?? await runWorkload([run.contestants.holdfastPlain], workload, { ...how, rounds: 1 });
+  const { samples } = known ?? await runWorkload([run.contestants.holdfastPlain], workload, { ...how, rounds: exactly(1) });
   return median(samples.values(samples.names[0], 'fill_MiB'));
 }
 
 async function measureWorkload(run, workload, variant) {
   const { slots = 4, context, model, name } = workload;
-  const how = { logs: run.logs, rounds: Math.min(workload.rounds ?? Infinity, run.rounds.workloads[variant]),
+  const how = { logs: run.logs, rounds: atMost(workload.rounds ?? Infinity, run.rounds.workloads[variant]),
     settings: { ...run.settings, slots, ...(context ? { context } : {}), ...(model ? { model: run.model(model) } : {}) } };
   const budget_MiB = variant === 'tight' ? tightBudget_MiB(await filled_MiB(run, workload, how)) : null;
   const contestants = [run.contestants.holdfast, run.contestants.llama].map((one) => variants[variant].set(one, budget_MiB));
@@ -136,13 +137,13 @@ async function sizesGroup(run) {
     await run.part(`speed, ${shape}`, () =>
       run.running([holdfastPlain, llamaCachesOff], { model: run.model(shape), slots: 1, context: 4096 }, async (bench, servers) => {
         rows.push(...await sizes(bench, servers, shape));
-      }, run.rounds.few));
+      }, run.rounds.slow));
   }
   run.sections.push(sizesSection(rows));
 }
 
 // Other kinds of state need models of their own, which are slow.
-const restarts = [{ length: 8000, rounds: 2, quick: true }, { length: 32_000, rounds: 2 },
+const restarts = [{ length: 8000, rounds: 2, quick: true }, { length: 32_000, rounds: 1 },
   { length: 1000, rounds: 1, shape: 'attention-1b' }, { length: 1000, rounds: 1, shape: 'swa-1b' }];
 
 // A server of ours makes the prompts first.
@@ -156,7 +157,7 @@ async function restartGroup(run) {
       const settings = { ...run.settings, model, slots: 1, context: length + 768 };
       await run.running([holdfast], { model, slots: 1, context: 4096 }, async (bench) => {
         results.push(await restart(bench, { holdfast, llama }, { settings, logs: run.logs, label, length }));
-      }, Math.min(rounds, run.rounds.few));
+      }, atMost(rounds, run.rounds.slow));
     });
   }
   if (results.length > 0) run.sections.push(restartSection(results));

@@ -6,6 +6,10 @@
 //
 // Each measurement also notes how much processor time went elsewhere: to the
 // servers that should idle, and to processes that are no part of the bench.
+//
+// How many there are is {least, most, seconds}: at least so many, and more, up to `most`,
+// as long as the next one is likely to end within that time. What is cheap is repeated
+// often, what takes minutes is not.
 import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -46,6 +50,15 @@ function disturbance(before, after, busyIndex) {
   const foreign = after.machine - before.machine - busy - idle - client;
   return { idle_servers: idle / capacity_s, foreign: Math.max(0, foreign / capacity_s),
     client: client / capacity_s };
+}
+
+export const exactly = (count) => ({ least: count, most: count, seconds: 0 });
+export const atMost = (count, { least, most, seconds }) => ({ least: Math.min(least, count), most: Math.min(most, count), seconds });
+
+// Whether there is another round after `done` of them, which took `spent_s`.
+export function goesOn({ least, most, seconds }, done, spent_s) {
+  if (done < least) return true;
+  return done < most && (spent_s * (done + 1)) / done < seconds;
 }
 
 // What interleave() collects for one set-up: numbers by contestant and metric.
@@ -101,7 +114,9 @@ export async function measured(servers, busyIndex, work) {
 // work; `measure(server, input)` returns {metric: number}.
 export async function interleave(servers, rounds, makeInput, measure, { warmUp = true } = {}) {
   const samples = new Samples(servers.map((server) => server.name));
-  for (let round = warmUp ? -1 : 0; round < rounds; ++round) {
+  let began_ms = performance.now();
+  for (let round = warmUp ? -1 : 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
+    if (round === 0) began_ms = performance.now();
     const input = await makeInput(round);
     const order = round % 2 === 0 ? servers : [...servers].reverse();
     for (const server of order) {

@@ -10,6 +10,7 @@ import { contestantsOf } from './contestants.mjs';
 import { ensureModel, modelFolder } from './models.mjs';
 import { engineLibraries } from './proc.mjs';
 import { PromptMaker } from './prompts.mjs';
+import { exactly } from './rounds.mjs';
 import { withServers } from './servers.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -30,15 +31,16 @@ function checked(name, chosen, all) {
 export function wishesFrom(environment) {
   const quick = Boolean(environment.QUICK);
   const wanted = checked('SCENARIOS', environment.SCENARIOS?.split(',') ?? (quick ? quick_groups : groups), groups);
-  const rounds = (otherwise) => number(environment, 'ROUNDS', otherwise);
+  const { ROUNDS } = environment;
+  const rounds = (least, most, seconds) => (ROUNDS ? exactly(Number(ROUNDS)) : quick ? exactly(least) : { least, most, seconds });
   return {
     quick, wanted,
     variants: checked('VARIANTS', environment.VARIANTS?.split(',') ?? ['plain', 'tight', 'mtp'], ['plain', 'tight', 'mtp']),
     only: new RegExp(environment.WORKLOADS || '.'),
     whole: !quick && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
     seed: number(environment, 'SEED', 1),
-    rounds: { speed: rounds(quick ? 3 : 5), workloads: { plain: rounds(quick ? 1 : 3), tight: rounds(quick ? 1 : 2), mtp: rounds(quick ? 1 : 2) },
-      few: rounds(quick ? 1 : 3), slow: rounds(quick ? 1 : 2) },
+    rounds: { speed: rounds(quick ? 2 : 3, 9, 25), slow: rounds(quick ? 1 : 2, 5, 60),
+      workloads: { plain: rounds(quick ? 1 : 2, 5, 20), tight: rounds(1, 3, 15), mtp: rounds(1, 3, 15) } },
     settings: {
       model: environment.MODEL || join(root, 'models/holdfast-pocket-q8_0.gguf'),
       threads: number(environment, 'THREADS', os.cpus().length),

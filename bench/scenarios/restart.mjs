@@ -14,6 +14,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { post, stream } from '../client.mjs';
+import { goesOn } from '../rounds.mjs';
 import { Server } from '../servers.mjs';
 import { median } from '../stats.mjs';
 import { withTemporaryFolder } from '../temporary.mjs';
@@ -133,8 +134,9 @@ async function promptsFor(bench, length) {
 // {label, length, rounds: [{holdfast, llama}]}
 export async function restart(bench, contestants, { settings, logs, label, length }) {
   const rounds = [];
-  for (let round = 0; round < bench.rounds; ++round) {
-    bench.say(`restart: ${label}, ${length} tokens, round ${round + 1} of ${bench.rounds}`);
+  const began_ms = performance.now();
+  for (let round = 0; goesOn(bench.rounds, round, (performance.now() - began_ms) / 1000); ++round) {
+    bench.say(`restart: ${label}, ${length} tokens, round ${round + 1}`);
     await withTemporaryFolder(async (folder) => {
       const one = new Round(bench, settings, logs, await promptsFor(bench, length), folder);
       const turns = [async (by) => { by.holdfast = await one.holdfast(contestants.holdfast); },

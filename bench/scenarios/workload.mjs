@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { account } from '../../tests/clients/reuse.mjs';
 import { post } from '../client.mjs';
 import { memory_MiB } from '../proc.mjs';
-import { measured, Samples, settle } from '../rounds.mjs';
+import { goesOn, measured, Samples, settle } from '../rounds.mjs';
 import { Server } from '../servers.mjs';
 import { percentile, sum } from '../stats.mjs';
 import { Talker } from '../talker.mjs';
@@ -132,7 +132,8 @@ export async function runWorkload(contestants, workload, { rounds, settings, log
   const samples = new Samples(contestants.map(({ name }) => name));
   const commands = [];
   const tokens = new Map();
-  for (let round = 0; round < rounds; ++round) {
+  const began_ms = performance.now();
+  for (let round = 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
     for (const contestant of round % 2 === 0 ? contestants : [...contestants].reverse()) {
       const run = (folder) => once(contestant, workload, { settings, logs, tokens, folder, text_share });
       const { metrics, disturbance, command } = workload.restarts ? await withTemporaryFolder(run) : await run(null);

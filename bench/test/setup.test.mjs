@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { groupOf } from '../groups.mjs';
 import { modelFolder } from '../models.mjs';
+import { exactly } from '../rounds.mjs';
 import { groups, wishesFrom } from '../setup.mjs';
 import { sizedWorkloads, workloads } from '../workloads.mjs';
 
@@ -11,7 +12,7 @@ test('a whole run is one that nobody cut', () => {
   for (const name of ['QUICK', 'WORKLOADS']) assert.ok(!wishesFrom({ [name]: '1' }).whole);
   assert.ok(!wishesFrom({ VARIANTS: 'plain' }).whole);
   assert.ok(!wishesFrom({ SCENARIOS: 'speed,parity' }).whole);
-  assert.equal(wishesFrom({ ROUNDS: '9' }).rounds.workloads.tight, 9);
+  assert.deepEqual(wishesFrom({ ROUNDS: '9' }).rounds.workloads.tight, exactly(9));
 });
 
 test('an unknown scenario is named, with those there are', () => {

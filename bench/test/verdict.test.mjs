@@ -5,7 +5,7 @@ import { compareItems, compareText } from '../compare.mjs';
 import { tightBudget_MiB, variants } from '../contestants.mjs';
 import { compact, markdown, verdictText } from '../report.mjs';
 import { chartsOf } from '../pictures.mjs';
-import { Samples } from '../rounds.mjs';
+import { exactly, Samples } from '../rounds.mjs';
 import { countsOf, exceptionsOf, itemsOf, reuseState, stateOf } from '../verdict.mjs';
 
 // A workload in which Holdfast's first token takes `ours_ms` and the peer's 100 ms.
@@ -22,7 +22,7 @@ function workload(name, ours_ms, missed, variant = 'plain') {
 
 function resultsOf(workloads) {
   const run = { model: 'm', threads: 2, slots: 4, context: 1, seed: 1, date: 'd', minutes: 1, command: 'make bench',
-    rounds: { speed: 5, few: 3, workloads: { plain: 3, tight: 2, mtp: 2 } } };
+    rounds: { speed: exactly(5), slow: exactly(2), workloads: { plain: exactly(3), tight: exactly(2), mtp: exactly(2) } } };
   return { format: 1, machine: { cpu: 'c', cores: 2, memory_GiB: 1, system: 's', node: 'n' }, versions: {}, run, sameEngine: true,
     items: itemsOf({ workloads, sections: [] }), workloads, sections: [], times: [{ name: 'x', seconds: 3, error: 'it broke' }], commands: [] };
 }

@@ -246,7 +246,7 @@ bool Scheduler::turn() {
   do_slot_tasks();
   admit_waiting();
   if (lower_ != nullptr) lower_->set_busy(!std::ranges::all_of(slots_, &Slot::idle));
-  const bool prefilled = prefill_one_chunk();
+  const bool prefilled = prefill_some();
   const bool decoded = decode_all();
   publish_status();
   return prefilled || decoded;
@@ -449,13 +449,26 @@ Slot* Scheduler::choose_prefill() {
   return chunks_ % kOldestEvery == 0 ? oldest : nearest;
 }
 
-bool Scheduler::prefill_one_chunk() {
-  Slot* slot = choose_prefill();
-  if (slot == nullptr) return false;
+// As many chunks as together have no more tokens than the longest. Short prompts that came
+// together then begin to write together: a step for one of them takes nearly as long as one
+// for all.
+bool Scheduler::prefill_some() {
+  TokenPos left = grid_.rule().step;
+  bool any = false;
+  while (Slot* slot = choose_prefill()) {
+    left -= cache_.chunk_end(slot->id) - cache_.length(slot->id);
+    if (any && left < 0) break;
+    prefill_chunk(*slot);
+    any = true;
+  }
+  return any;
+}
+
+void Scheduler::prefill_chunk(Slot& slot) {
   ++chunks_;
-  Job& job = *slot->job;
-  const TokenPos begin = cache_.length(slot->id);
-  const TokenPos end = cache_.chunk_end(slot->id);
+  Job& job = *slot.job;
+  const TokenPos begin = cache_.length(slot.id);
+  const TokenPos end = cache_.chunk_end(slot.id);
   const bool last = end == job.prompt_length();
   const bool answers = last && job.request.max_tokens != 0;
   const LogitsOf logits = answers ? LogitsOf::kLastToken : LogitsOf::kNone;
@@ -463,22 +476,21 @@ bool Scheduler::prefill_one_chunk() {
   const TokenSpan chunk =
       TokenSpan(job.request.prompt)
           .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  if (auto ready = cache_.before_chunk(slot->id); !ready) {
-    fail(*slot, ready.error());
-    return true;
+  if (auto ready = cache_.before_chunk(slot.id); !ready) {
+    fail(slot, ready.error());
+    return;
   }
   const auto before = clock_.now();
-  if (auto run = engine_.prefill(slot->id, chunk, logits); !run) {
-    fail(*slot, run.error());
-    return true;
+  if (auto run = engine_.prefill(slot.id, chunk, logits); !run) {
+    fail(slot, run.error());
+    return;
   }
   job.read_ms += ms_between(before, clock_.now());
   speculator_.note_other_work();
-  cache_.prefilled(slot->id, chunk, job.receipt, logits);
+  cache_.prefilled(slot.id, chunk, job.receipt, logits);
   job.timings.prompt_tokens += length_of(chunk);
-  note_progress(*slot);
-  if (last) finish_prefill(*slot);
-  return true;
+  note_progress(slot);
+  if (last) finish_prefill(slot);
 }
 
 void Scheduler::note_progress(Slot& slot) {

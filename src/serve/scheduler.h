@@ -5,8 +5,9 @@
 //                 |-- waits while another request computes the prefix it needs
 //                 `-- or while the tier below memory brings up what it can use
 //
-// Each turn of the loop runs at most one prefill chunk and one decode step, so
-// a long prompt never delays another request's next token by more than a chunk.
+// Each turn of the loop reads at most as many tokens as the longest chunk has, of one prompt
+// or of several, and runs one decode step: no prompt delays another request's next token by
+// more than that.
 //
 // Invariants, verified by check(), which tests call between turns:
 //   S1  a request is in exactly one place: the queue, or one slot
@@ -222,7 +223,8 @@ class Scheduler {
   [[nodiscard]] bool prefilling(const Slot& slot) const;
   [[nodiscard]] TokenPos prefill_left(const Slot& slot) const;
   [[nodiscard]] Slot* choose_prefill();
-  bool prefill_one_chunk();
+  bool prefill_some();
+  void prefill_chunk(Slot& slot);
   void note_progress(Slot& slot);
   void finish_prefill(Slot& slot);
 

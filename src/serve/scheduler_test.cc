@@ -23,6 +23,27 @@ TEST(Scheduler, AnswersAsTheEngineWould) {
   EXPECT_EQ(recorder->finished_->timings.prompt_tokens, recorder->finished_->prompt_tokens);
 }
 
+TEST(Scheduler, ShortPromptsThatCameTogetherWriteTogether) {
+  Bench bench({.slots = 4});
+  std::vector<std::shared_ptr<Recorder>> short_ones;
+  for (const char* prompt : {"abcd", "efgh", "ijkl", "mnop"}) {
+    short_ones.push_back(bench.submit(prompt, 3));
+  }
+  for (int i = 0; i < 2; ++i) bench.turn();
+  for (const auto& one : short_ones) EXPECT_TRUE(one->ended());
+  EXPECT_EQ(bench.scheduler.status().decode_steps, 2U) << "each with all four";
+}
+
+TEST(Scheduler, OneTurnReadsNoMoreThanTheLongestChunk) {
+  Bench bench({.slots = 4});
+  const auto first = bench.submit("abcdefghij", 9);  // two of them are more than a chunk of 16
+  const auto second = bench.submit("klmnopqrst", 9);
+  bench.turn();
+  EXPECT_NE(first->deltas_ > 0, second->deltas_ > 0) << "only one of them was read";
+  bench.turn();
+  EXPECT_TRUE(first->deltas_ > 0 && second->deltas_ > 0);
+}
+
 TEST(Scheduler, ALongPromptDelaysOthersByOneChunkAtMost) {
   Bench bench;
   const auto talking = bench.submit("<s>first</s>", 500);
