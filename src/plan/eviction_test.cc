@@ -132,7 +132,7 @@ TEST_F(Eviction, TheRowsOfATipFollowItIfThereIsStillNeed) {
 TEST_F(Eviction, RowsDieUpToTheNearestSnapshotAbove) {
   TokenTree tree(kHybrid);
   grow(tree, "aabbccdd", {2, 8}, {{4, Hint::kMessageEnd}, {6, Hint::kMessageEnd}});
-  for (int i = 0; i < 2; ++i) tree.record_hit(at(tree, "aa"), now_);
+  for (int i = 0; i < 10; ++i) tree.record_hit(at(tree, "aa"), now_);
   tree.mark(at(tree, "aa"), Hint::kSystemEnd);
   EXPECT_EQ(evicted(tree, {.needed = 103}), "s8 rows8 rows6");
   EXPECT_EQ(evicted(tree, {.needed = 1000}), "rows4 s2 rows2");
@@ -289,9 +289,9 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
                   .block_bytes = 150,
                   .recompute = 40,
                   .shared_bytes = 150};
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 200);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.2 / 62 * 40 / 50);
-  EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 204 * 40 / 150);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 62 * 40 / 200);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.05 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 64 * 40 / 150);
   facts.hints = facts.hints | Hint::kToolCall;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
   facts.shared_bytes = 1200;
@@ -300,16 +300,16 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
   facts.hints = Hint::kPromptEnd;
   facts.snapshots_below = 1;
   facts.latest_prompt = true;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 202 * 40 / 50)
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 62 * 40 / 50)
       << "the state below is its answer's";
   facts.latest_prompt = false;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.2 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 62 * 40 / 50);
   facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.2 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 62 * 40 / 50);
   facts.hits = 2;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 2.0 / 62 * 40 / 50);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 2.0 / 60 * 40 / 50) << "no negative ages";
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 1.0 / 60 * 40 / 50) << "no negative ages";
 }
 
 // --- against an oracle -----------------------------------------------------------
