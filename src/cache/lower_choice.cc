@@ -11,13 +11,17 @@ namespace {
 
 // A read has a price of its own, besides its bytes.
 constexpr double kMsPerBlob = 0.1;
+// What reading the front meanwhile has to save: of the time without, and at least.
+constexpr double kFrontSaves = 0.05;
+constexpr double kFrontSavesMs = 10.0;
 
-// Rows that memory lacks below a position.
-std::vector<RowsHit> rows_for(const StoreMatch& match, const LowerInput& input, TokenPos position) {
+// Rows of these tokens that memory lacks.
+std::vector<RowsHit> rows_for(const StoreMatch& match, const LowerInput& input, TokenRange tokens) {
   std::vector<RowsHit> rows;
   if (!input.needs.blocks) return rows;
   for (const RowsHit& hit : match.rows) {
-    const TokenRange wanted = intersection(hit.range, {input.rows_held, position});
+    const TokenRange wanted =
+        intersection(hit.range, {std::max(tokens.begin, input.rows_held), tokens.end});
     if (!wanted.empty()) rows.push_back({hit.key, wanted, hit.bytes});
   }
   return rows;
@@ -47,10 +51,12 @@ std::vector<Candidate> candidates(const StoreMatch& match, const LowerInput& inp
   return all;
 }
 
-LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candidate& candidate) {
+LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candidate& candidate,
+                 TokenPos front = 0) {
   LowerChoice choice;
   choice.position = candidate.position;
-  choice.rows = rows_for(match, input, candidate.position);
+  choice.front = front;
+  choice.rows = rows_for(match, input, {front, candidate.position});
   for (const RowsHit& hit : choice.rows) choice.bytes += hit.bytes;
   if (candidate.place != nullptr) {
     choice.place = *candidate.place;
@@ -59,10 +65,35 @@ LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candida
   return choice;
 }
 
-double ms_of(const LowerChoice& choice, const LowerInput& input) {
+double loading_ms(const LowerChoice& choice, const LowerInput& input) {
   const auto blobs = static_cast<double>(choice.rows.size() + (choice.place ? 1 : 0));
-  return static_cast<double>(choice.bytes) / input.bytes_per_ms + blobs * kMsPerBlob +
+  return static_cast<double>(choice.bytes) / input.bytes_per_ms + blobs * kMsPerBlob;
+}
+
+double ms_of(const LowerChoice& choice, const LowerInput& input) {
+  return loading_ms(choice, input) +
          static_cast<double>(input.prompt_length - choice.position) * input.ms_per_token;
+}
+
+// The same with its front left out, where that pays.
+LowerChoice with_front(const StoreMatch& match, const LowerInput& input, LowerChoice whole) {
+  if (input.front_ms_per_token <= 0.0 || !input.needs.blocks) return whole;
+  const Candidate candidate{whole.position, whole.place ? &*whole.place : nullptr};
+  const double alone_ms = loading_ms(whole, input);
+  std::optional<LowerChoice> best;
+  double best_ms = 0.0;
+  for (const TokenPos cut : input.cuts) {
+    if (cut <= std::max(input.keep, input.rows_held)) continue;
+    if (cut >= whole.position) break;
+    const double reading_ms = (cut - input.keep) * input.front_ms_per_token;
+    LowerChoice rest = make(match, input, candidate, cut);
+    const double rest_ms = loading_ms(rest, input);
+    if (reading_ms > rest_ms) break;
+    best = std::move(rest);
+    best_ms = rest_ms;
+  }
+  const bool pays = best && alone_ms - best_ms >= std::max(kFrontSaves * alone_ms, kFrontSavesMs);
+  return pays ? std::move(*best) : std::move(whole);
 }
 
 }  // namespace
@@ -81,6 +112,7 @@ std::optional<LowerChoice> choose_below(const StoreMatch& match, const LowerInpu
     best_ms = ms;
     best = std::move(choice);
   }
+  if (best) best = with_front(match, input, std::move(*best));
   return best;
 }
 

@@ -10,8 +10,6 @@ namespace holdfast {
 
 namespace {
 
-// Before anything was read: a disk of the slower kind.
-constexpr double kBytesPerMsGuess = 0.3e6;
 constexpr ByteCount kEnoughToMeasure = 1 << 20;
 // Paths rest, pauses end and flushes are watched in steps of this.
 constexpr auto kGlance = std::chrono::milliseconds(50);
@@ -42,7 +40,7 @@ LowerTier::LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, c
       known_(std::move(known)),
       clock_(clock),
       options_(options),
-      bytes_per_ms_(kBytesPerMsGuess) {
+      bytes_per_ms_(options.bytes_per_ms) {
   publish();
 }
 

@@ -52,6 +52,7 @@ struct LowerOptions {
   // every byte that is hashed and written holds up a step.
   ByteCount busy_bytes_per_s = ByteCount{2} << 20;
   double pause_after_failure_ms = 10'000;
+  double bytes_per_ms = 0.3e6;  // until something was read: a disk of the slower kind
 };
 
 class LowerTier final : public Below {

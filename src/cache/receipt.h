@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/thread_annotations.h"
@@ -65,6 +66,10 @@ struct CompanionReceipt {
   std::string missing;       // why it had fewer than all; empty: it had all
   DraftCounts drafts;
 };
+
+// The id of a request of the server's own, which reads the front of another's prompt while the
+// back is on its way (scheduler.h).
+inline constexpr std::string_view kFrontSuffix = "/front";
 
 struct Receipt {
   std::string id;        // of the generation

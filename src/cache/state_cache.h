@@ -304,6 +304,7 @@ class StateCache {
                                                             TokenSpan keys) const;
   bool look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
   bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
+  void keep_front(const Prompt& prompt, TokenPos front);
 
   // state_cache_receipt.cc
   [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : memory_.tree(); }

@@ -32,8 +32,9 @@ struct RecordedRequest {
 
 struct RecordedRequests {
   RecordingHeader header;
-  std::vector<RecordedRequest> requests;  // that ended, in the order in which they began
-  bool whole = false;                     // the recording has its end
+  // Those of clients that ended, in the order in which they began.
+  std::vector<RecordedRequest> requests;
+  bool whole = false;  // the recording has its end
 };
 
 // An Error: this is no recording. One that is cut off gives the requests before that.

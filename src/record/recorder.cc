@@ -253,7 +253,10 @@ void CacheRecorder::finished(const FinishedRequest& over, const CacheStatus& sta
   if (!options_.private_form) event.known_text = over.known_text;
   if (!options_.private_form) event.sent_text = over.sent_text;
   event.digest = MemoryDigest::of(status);
-  if (options_.private_form) event.receipt.id = "r" + std::to_string(over.number);
+  if (options_.private_form) {
+    event.receipt.id = "r" + std::to_string(over.number);
+    if (over.receipt->id.ends_with(kFrontSuffix)) event.receipt.id += kFrontSuffix;
+  }
   write(event);
   prompts_.erase(over.number);
   running_.erase(over.receipt->id);

@@ -110,7 +110,11 @@ class RecordedTraffic {
     fake.slots = 3;
     fake.context_tokens = 1536;
     fake.rollback_depth = 2;
-    if (options.faults) fake.faults = [this](FakeOperation operation) { return fault(operation); };
+    fake.faults = [this](FakeOperation operation) {
+      const bool reads = operation == FakeOperation::kPrefill;
+      if (options_.lower && reads) clock_.advance(std::chrono::milliseconds(20));
+      return options_.faults ? fault(operation) : FakeFault::kNone;
+    };
     engine_.emplace(fake);
     if (options.lower) open_lower();
     SchedulerOptions scheduling;
@@ -166,7 +170,8 @@ class RecordedTraffic {
     auto opened = DiskStore::open(files_, disk, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
-    lower_.emplace(*store_, known_, clock_, LowerOptions{.blob_tokens = 64});
+    // So slow that fronts are read meanwhile.
+    lower_.emplace(*store_, known_, clock_, LowerOptions{.blob_tokens = 64, .bytes_per_ms = 60.0});
   }
 
   unsigned pick(unsigned count) { return static_cast<unsigned>(random_() % count); }

@@ -43,6 +43,12 @@ constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
 // While a request waits for the tier below, its limits are looked at so often.
 constexpr auto kFetchGlance = std::chrono::milliseconds(20);
 
+// For requests of the scheduler's own.
+class Nobody final : public EventSink {
+ public:
+  void on_event(Event) override {}
+};
+
 // Every fourth chunk goes to the prompt that has waited longest; the others to
 // the one that is nearest to its first token.
 constexpr std::uint64_t kOldestEvery = 4;
@@ -120,13 +126,7 @@ Result<void> Scheduler::submit(GenerateRequest request) {
         "id_slot", "'id_slot' is between 0 and " + std::to_string(engine_.slot_count() - 1) + ".");
   }
   auto job = std::make_unique<Job>(std::move(request), clock_.now());
-  job->cuts = grid_.cuts(job->request.prompt);
-  job->keys = StateCache::keys_for(job->request.prompt, job->cuts, options_.deterministic);
-  if (job->request.reuse) {
-    const TokenSpan keys = job->prompt().keys;
-    job->names = cache_.names_for(job->request.space, keys);
-    job->end = EndKey::of(job->request.space, keys);
-  }
+  prepare(*job);
   {
     const std::lock_guard lock(mutex_);
     if (stop_) return stopping_error();
@@ -141,6 +141,16 @@ Result<void> Scheduler::submit(GenerateRequest request) {
   }
   news_.notify_one();
   return {};
+}
+
+// What follows from the prompt alone. Any thread.
+void Scheduler::prepare(Job& job) const {
+  job.cuts = grid_.cuts(job.request.prompt);
+  job.keys = StateCache::keys_for(job.request.prompt, job.cuts, options_.deterministic);
+  if (!job.request.reuse) return;
+  const TokenSpan keys = job.prompt().keys;
+  job.names = cache_.names_for(job.request.space, keys);
+  job.end = EndKey::of(job.request.space, keys);
 }
 
 void Scheduler::cancel(const std::string& request_id) {
@@ -298,8 +308,11 @@ void Scheduler::end_everything() {
 
 void Scheduler::end_cancelled_and_late() {
   const auto now = clock_.now();
+  std::unordered_set<std::uint64_t> in_queue;
+  for (const auto& job : queue_) in_queue.insert(job->number);
   const auto reason_to_end = [&](const Job& job) -> std::optional<Error> {
     if (cancelled_.contains(job.request.id)) return cancelled_error();
+    if (job.front_of != 0 && !in_queue.contains(job.front_of)) return cancelled_error();
     const auto limit = job.request.timeout;
     if (limit.count() > 0 && now - job.submitted > limit) {
       return Error{
@@ -375,8 +388,9 @@ bool Scheduler::may_start(const Job& job) const {
   if (job.awaited && cache_.still_coming(*job.awaited)) return false;
   if (fetching(job)) return false;
   const auto idle = std::ranges::count_if(slots_, &Slot::idle);
-  const auto first = std::ranges::count_if(
-      queue_, [&](const auto& other) { return other.get() != &job && fetching(*other); });
+  const auto first = std::ranges::count_if(queue_, [&](const auto& other) {
+    return other.get() != &job && other->number != job.front_of && fetching(*other);
+  });
   return idle > first && !idle_slots_for(job).empty();
 }
 
@@ -387,11 +401,44 @@ bool Scheduler::fetching(const Job& job) const {
 // Asks once for each request. True: there will be an answer, or there is one and the outlook
 // is no longer true.
 bool Scheduler::waits_for_lower(Job& job, const Outlook& outlook) {
+  if (job.front_of != 0) return false;
   if (!job.fetch) job.fetch = cache_.ask_below(job.prompt(), outlook);
   if (job.fetch->over()) return false;
   if (!cache_.ready(*job.fetch)) return true;
   const bool more = cache_.go_on(*job.fetch, job.prompt(), outlook, job.receipt);
-  return more || !job.fetch->over();
+  if (job.fetch->over()) return more;
+  begin_front(job);
+  return true;
+}
+
+// While the back of a prompt is on its way, its front is read by a request of its own, which
+// writes nothing and lives as long as the other waits. That one then finds both in memory; and
+// where the back does not come, it goes on from the front (worth_waiting_for).
+void Scheduler::begin_front(Job& job) {
+  const TokenPos front = job.fetch->choice.front;
+  const bool coming = job.fetch->stage == LowerFetch::Stage::kBringing;
+  if (!coming || front == 0 || job.has_front) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_ >= options_.queue_max) return;
+    ++waiting_;
+  }
+  job.has_front = true;
+  GenerateRequest reading;
+  reading.id = job.request.id + std::string(kFrontSuffix);
+  reading.client = job.request.client;
+  reading.response = job.request.response;
+  reading.tenant = job.request.tenant;
+  reading.space = job.request.space;
+  reading.prompt.assign(job.request.prompt.begin(), job.request.prompt.begin() + front);
+  reading.max_tokens = 0;
+  reading.slot = job.request.slot;
+  reading.sink = std::make_shared<Nobody>();
+  auto made = std::make_unique<Job>(std::move(reading), clock_.now());
+  prepare(*made);
+  made->front_of = job.number;
+  made->number = ++jobs_;
+  queue_.push_back(std::move(made));
 }
 
 std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {

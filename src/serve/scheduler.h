@@ -4,6 +4,7 @@
 //                 ^       (StateCache)  `--> decode, batched with other slots
 //                 |-- waits while another request computes the prefix it needs
 //                 `-- or while the tier below memory brings up what it can use
+//                     (and, where that pays, a request of our own reads the front meanwhile)
 //
 // Each turn of the loop reads at most as many tokens as the longest chunk has, of one prompt
 // or of several, and runs one decode step: no prompt delays another request's next token by
@@ -199,6 +200,7 @@ class Scheduler {
 
  private:
   void run();
+  void prepare(Job& job) const;
   void take_arrivals();
   void end_everything();
   // Something asked of a slot. Called with an Error it has been refused.
@@ -217,6 +219,7 @@ class Scheduler {
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   [[nodiscard]] bool may_start(const Job& job) const;
   [[nodiscard]] bool waits_for_lower(Job& job, const Outlook& outlook);
+  void begin_front(Job& job);
   [[nodiscard]] bool fetching(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
   void start_job(std::unique_ptr<Job> job, const Outlook& outlook);

@@ -53,6 +53,8 @@ struct Job {
   double last_yield = 1.0;          // tokens that the latest step gave
   std::optional<Awaited> awaited;   // waits in the queue for another's prefix
   std::optional<LowerFetch> fetch;  // asked the tier below, and may wait for it
+  bool has_front = false;           // another reads its front meanwhile
+  std::uint64_t front_of = 0;       // this is such a one, and that the number of whose
   Receipt receipt;
 };
 
