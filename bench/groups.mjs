@@ -62,14 +62,15 @@ async function speculationGroup(run) {
   const { holdfast, llamaCachesOff } = run.contestants;
   const models = [{ label: 'pocket model', answer_tokens: 256, changes: {}, extra: [] },
     { label: 'qwen35-0.8b', answer_tokens: 48, extra: ['--spec-synth-rates', rates], shape: 'qwen35-0.8b', changes: { context: 4096 } }];
-  const rows = [];
+  const rows = { itself: [], peer: [] };
   for (const { label, answer_tokens, changes, extra, shape } of models) {
     await run.part(`speculation, ${label}`, async () => {
       const model = shape ? { model: run.model(shape, { mtp: true }) } : {};
-      const contestants = [drafting(holdfast, extra), notDrafting(holdfast), drafting(llamaCachesOff, extra), notDrafting(llamaCachesOff)];
+      const contestants = [drafting(holdfast, extra), notDrafting(holdfast), drafting(llamaCachesOff, extra)];
       await run.running(contestants, { ...changes, ...model }, async (bench, servers) => {
-        rows.push(...await speculation(bench, servers, { label, answer_tokens, streams: [1, 4] }));
-      }, shape ? run.rounds.slow : run.rounds.speed);
+        const found = await speculation(bench, servers, { label, answer_tokens, streams: [1, 4], seldom: atMost(3, run.rounds.slow) });
+        for (const kind of Object.keys(rows)) rows[kind].push(...found[kind]);
+      }, run.rounds.often);
     });
   }
   run.sections.push(speculationSection(rows, rates));

@@ -135,7 +135,7 @@ function disturbanceText({ sections, workloads }) {
 }
 
 function setUpText({ machine, versions, run, sameEngine }) {
-  const { speed, slow, workloads: { plain, tight, mtp } } = run.rounds;
+  const { speed, often, slow, workloads: { plain, tight, mtp } } = run.rounds;
   const many = ({ least, most, seconds }) => (least === most ? `${least}` : `${least} to ${most} (as ${seconds} s allow)`);
   return [
     `* ${machine.cpu}, ${machine.cores} cores, ${machine.memory_GiB.toFixed(0)} GiB; ${machine.system}; ${versions.compiler}`,
@@ -143,7 +143,7 @@ function setUpText({ machine, versions, run, sameEngine }) {
     `* Engine: ${versions.engine}.${sameEngine
       ? ' The running servers had the same engine libraries in memory (checked by hash).' : ''}`,
     `* Model: \`${run.model}\` unless said otherwise, ${run.threads} threads, ${run.slots} slots of ${run.context} tokens each unless said otherwise`,
-    `* Rounds: ${many(speed)} of speed, ${many(slow)} with larger models, ${many(plain)}, ${many(tight)} and ${many(mtp)} of workloads ` +
+    `* Rounds: ${many(speed)} of speed, ${many(often)} of drafts, ${many(slow)} with larger models, ${many(plain)}, ${many(tight)} and ${many(mtp)} of workloads ` +
       '(plain, tight, MTP); fewer of what takes minutes' +
       `${run.quick ? ' (a quick run)' : ''}; seed ${run.seed}; ${run.date}; ${run.minutes.toFixed(0)} minutes`,
   ];

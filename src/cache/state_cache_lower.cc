@@ -218,7 +218,6 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
 
 bool StateCache::keep_idle() {
   bool any = false;
-  if (lower_ == nullptr) return any;
   const JournaledCall call(journal_, [](CacheJournal& to) { to.keep_idle(); });
   for (std::size_t i = 0; i < live_.size(); ++i) {
     Live& held = live_[i];

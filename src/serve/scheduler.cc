@@ -38,7 +38,8 @@ RequestEnd end_of(const Error& error) {
   return error.code == ErrorCode::kTimeout ? RequestEnd::kTimeout : RequestEnd::kFailed;
 }
 
-// An idle slot's state is put into memory and below once nothing has happened for so long.
+// An idle slot's state is put into memory, and below, once nothing has happened for so long:
+// then no request has to wait until it is out of its way.
 constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
 // While a request waits for the tier below, its limits are looked at so often.
 constexpr auto kFetchGlance = std::chrono::milliseconds(20);
@@ -234,8 +235,6 @@ void Scheduler::run() {
     // While a request waits for another a slot is busy, so the loop turns and sees its deadline.
     if (fetches) {
       news_.wait_for(lock, kFetchGlance, has_news);
-    } else if (lower_ == nullptr) {
-      news_.wait(lock, has_news);
     } else if (!news_.wait_for(lock, kIdleBeforeKeeping, has_news)) {
       lock.unlock();
       keep_idle_states();
@@ -243,7 +242,7 @@ void Scheduler::run() {
       news_.wait(lock, has_news);
     }
   }
-  keep_idle_states();
+  if (lower_ != nullptr) keep_idle_states();
 }
 
 void Scheduler::keep_idle_states() {

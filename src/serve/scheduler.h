@@ -188,8 +188,8 @@ class Scheduler {
   void stop(StopMode mode);
   void request_stop(StopMode mode);
 
-  // Puts what idle slots hold into memory and into the tier below. Done by the loop when
-  // nothing has happened for a while, and when it ends. As turn(), for tests too.
+  // Puts what idle slots hold into memory and into the tier below, if there is one. Done by the
+  // loop when nothing has happened for a while, and when it ends. As turn(), for tests too.
   void keep_idle_states();
 
   // One turn of the loop; false when there was nothing to do. For tests and for

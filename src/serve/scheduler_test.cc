@@ -124,6 +124,22 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Continuing,
                          ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
                                            FakeKind::kRecurrent, FakeKind::kHybrid));
 
+TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
+  const auto copied_by_the_next = [](bool idle_for_a_while) {
+    SchedulerOptions options;
+    options.cache.memory.budget = 1 << 20;
+    Bench bench({.slots = 1}, options);
+    bench.run(kSystem + "<s>user: hello</s><s>", 60);
+    const ByteCount before = bench.scheduler.cache_status().resident;
+    if (idle_for_a_while) bench.scheduler.keep_idle_states();
+    EXPECT_EQ(bench.scheduler.cache_status().resident > before, idle_for_a_while);
+    const auto next = bench.submit("<s>something else</s><s>");
+    bench.turn_until_ended(*next);
+    return next->finished_->receipt->bytes_out;
+  };
+  EXPECT_LT(copied_by_the_next(true), copied_by_the_next(false));
+}
+
 TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
   Bench bench({.kind = FakeKind::kHybrid, .slots = 3});
   const std::string first = kSystem + "<s>user: a</s><s>";
