@@ -224,6 +224,8 @@ bool StateCache::keep_idle() {
     const bool idle = held.prompt.empty();
     const TokenPos length = storable_length(held);
     if (!idle || unsaved_bytes(held) == 0 || held.offered == length) continue;
+    // Nothing makes way for what lies in a slot as well, unless it goes on to the tier below.
+    if (lower_ == nullptr && unsaved_bytes(held) > memory_.room()) continue;
     const StoreOutcome outcome = store_live(held, SlotId{static_cast<int>(i)}, false);
     held.offered = length;
     any = true;

@@ -125,12 +125,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Continuing,
                                            FakeKind::kRecurrent, FakeKind::kHybrid));
 
 TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
-  const auto copied_by_the_next = [](bool idle_for_a_while) {
+  ByteCount before = 0;
+  const auto copied_by_the_next = [&](bool idle_for_a_while) {
     SchedulerOptions options;
     options.cache.memory.budget = 1 << 20;
     Bench bench({.slots = 1}, options);
     bench.run(kSystem + "<s>user: hello</s><s>", 60);
-    const ByteCount before = bench.scheduler.cache_status().resident;
+    before = bench.scheduler.cache_status().resident;
     if (idle_for_a_while) bench.scheduler.keep_idle_states();
     EXPECT_EQ(bench.scheduler.cache_status().resident > before, idle_for_a_while);
     const auto next = bench.submit("<s>something else</s><s>");
@@ -138,6 +139,15 @@ TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
     return next->finished_->receipt->bytes_out;
   };
   EXPECT_LT(copied_by_the_next(true), copied_by_the_next(false));
+
+  SchedulerOptions full;
+  full.cache.memory.budget = before;
+  Bench bench({.slots = 1}, full);
+  bench.run(kSystem + "<s>user: hello</s><s>", 60);
+  const CacheStatus was = bench.scheduler.cache_status();
+  bench.scheduler.keep_idle_states();
+  EXPECT_EQ(bench.scheduler.cache_status().resident, was.resident);
+  EXPECT_EQ(bench.scheduler.cache_status().evicted_bytes, was.evicted_bytes) << "nothing makes way";
 }
 
 TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
