@@ -119,8 +119,8 @@ async function runAllOf(run, list, names) {
   const chosen = list.filter(({ name, long }) => run.only.test(name) && !(run.quick && long));
   for (const variant of names) {
     for (const workload of chosen) {
-      const { name, slots = 4, model = 'pocket' } = workload;
-      const entry = { name, variant, slots, model };
+      const { name, slots = 4, model = 'pocket', chance = false } = workload;
+      const entry = { name, variant, slots, model, chance };
       run.workloads.push(entry);
       const found = await run.part(`${name}, ${variant}`, () => measureWorkload(run, workload, variant));
       Object.assign(entry, found ?? { error: run.times.at(-1).error });

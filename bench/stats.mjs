@@ -32,10 +32,10 @@ export function pairedRatio(ours, theirs) {
 }
 
 // How far a ratio may lie from the truth: twice its deviation, and never less than what
-// so few rounds can tell. Two runs agree when their ratios differ by less than both.
+// so few rounds can tell, a part of the ratio. Two runs agree when theirs differ by less than both.
 const least_noise = [[5, 0.03], [3, 0.05], [2, 0.1], [1, 0.2]]; // from so many rounds on
 
-export function noiseOf({ mad: deviation, rounds }) {
+export function noiseOf({ median: middle, mad: deviation, rounds }) {
   const [, least] = least_noise.find(([from]) => rounds >= from) ?? [0, Infinity];
-  return Math.max(least, 2 * deviation);
+  return Math.max(least * middle, 2 * deviation);
 }

@@ -44,21 +44,21 @@ export function timedItem(samples, peer, metric, { counted = false, ...about }) 
 }
 
 // Tokens read although they were known. `oracle` is what could have been reused.
-export function reuseItem(samples, peer, about) {
+export function reuseItem(samples, peer, about, chance = false) {
   const [ours, theirs] = [samples.names[0], peer].map((name) => samples.values(name, 'missed'));
   const oracle = median(samples.values(samples.names[0], 'oracle'));
   if (oracle === 0) return null;
-  return { id: idOf({ ...about, peer }), ...about, peer, oracle, ours: summary(ours), theirs: summary(theirs), ratio: null, noise: 0,
+  return { id: idOf({ ...about, peer }), ...about, peer, oracle, chance, ours: summary(ours), theirs: summary(theirs), ratio: null, noise: 0,
     state: reuseState(median(ours), median(theirs), oracle) };
 }
 
 // --- all items of a result ---------------------------------------------------------------
 
-function workloadItems({ name, variant, samples }) {
+function workloadItems({ name, variant, samples, chance }) {
   const about = (more) => ({ scenario: name, variant, ...more });
   const first = { topic: 'first token', unit: 'ms', better: 'lower' };
   return samples.names.slice(1).flatMap((peer) => [
-    reuseItem(samples, peer, about({ topic: 'reuse', claim: true, measure: 'read again', unit: 'tokens', better: 'lower' })),
+    reuseItem(samples, peer, about({ topic: 'reuse', claim: true, measure: 'read again', unit: 'tokens', better: 'lower' }), chance),
     timedItem(samples, peer, 'warm_p50_ms', about({ ...first, claim: true, measure: 'first token p50' })),
     timedItem(samples, peer, 'warm_p95_ms', about({ ...first, claim: false, measure: 'first token p95' })),
     timedItem(samples, peer, 'cold_p50_ms', about({ topic: 'no reuse', claim: true, measure: 'first token, cold', unit: 'ms', better: 'lower' })),

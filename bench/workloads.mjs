@@ -8,6 +8,7 @@
 //   restarts   stops the server in between; the servers get a folder for their states
 //   context    tokens that one conversation needs, where 16384 are too few
 //   rounds     at most so many
+//   chance     what is known when a request comes is a matter of chance
 import * as client from '../tests/clients/workloads.mjs';
 import { assistant, cities, Conversation, prose, question, system, think, user, weather } from '../tests/clients/workloads.mjs';
 
@@ -97,11 +98,11 @@ export const workloads = [
   { name: 'edit and regenerate', run: editAndRegenerate },
   { name: 'branch and return', run: client.branches },
   { name: 'subagents, one after the other', run: client.subagents },
-  { name: 'subagents, 8 at once', run: client.eightAtOnce },
+  { name: 'subagents, 8 at once', run: client.eightAtOnce, chance: true },
   { name: '6 conversations on 1 slot', run: client.sixConversations, slots: 1 },
-  { name: '16 conversations on 4 slots', run: sixteenConversations },
+  { name: '16 conversations on 4 slots', run: sixteenConversations, chance: true },
   { name: 'restart in the middle', run: restartInTheMiddle, slots: 1, restarts: true },
-  { name: 'cancelled and retried', run: client.giveUpAndRetry },
+  { name: 'cancelled and retried', run: client.giveUpAndRetry, chance: true },
   { name: 'identical request', run: client.repetition },
   { name: 'prefix of a longer prompt', run: client.cutBack },
   { name: 'edit in the middle of a long message', run: client.editInTheMiddle, long: true },

@@ -23,9 +23,10 @@ test('a ratio is formed round by round, without rounds that have no number', () 
 });
 
 test('few rounds state more noise, and deviation is never hidden', () => {
-  assert.equal(noiseOf({ mad: 0, rounds: 1 }), 0.2);
-  assert.equal(noiseOf({ mad: 0, rounds: 2 }), 0.1);
-  assert.equal(noiseOf({ mad: 0, rounds: 4 }), 0.05);
-  assert.equal(noiseOf({ mad: 0, rounds: 7 }), 0.03);
-  assert.equal(noiseOf({ mad: 0.2, rounds: 7 }), 0.4);
+  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 1 }), 0.2);
+  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 2 }), 0.1);
+  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 4 }), 0.05);
+  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 7 }), 0.03);
+  assert.equal(noiseOf({ median: 1, mad: 0.2, rounds: 7 }), 0.4);
+  assert.equal(noiseOf({ median: 10, mad: 0, rounds: 2 }), 1);
 });
