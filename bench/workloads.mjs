@@ -89,7 +89,7 @@ async function scriptedTurns(talker) {
 
 export const workloads = [
   { name: 'second query on 8K', run: secondQuery(8000, 201) },
-  { name: 'second query on 32K', run: secondQuery(31_000, 211), long: true, context: 36_864, rounds: 2 },
+  { name: 'second query on 32K', run: secondQuery(31_000, 211), long: true, context: 36_864, rounds: 1 },
   { name: 'five-turn chat', run: client.fiveTurns },
   { name: 'fifty-turn chat', run: fiftyTurns },
   { name: 'agent loop with tool calls', run: agentLoop },
