@@ -63,7 +63,7 @@ struct ReuseOdds {
 struct EvictionPolicy {
   ReuseOdds tip_after_tool_call{1.0, 12.0};
   ReuseOdds tip{0.87, 60.0};
-  ReuseOdds interior{0.05, 60.0};
+  ReuseOdds interior{0.05, 15.0};
   ReuseOdds proven{0.5, 60.0};  // junctions, system ends: weight x hits once hit twice
   // Candidates looked at in each list, oldest first.
   std::size_t candidates_max = 2048;

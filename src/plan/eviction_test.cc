@@ -290,7 +290,7 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
                   .recompute = 40,
                   .shared_bytes = 150};
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 62 * 40 / 200);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.05 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.05 / 17 * 40 / 50);
   EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 64 * 40 / 150);
   facts.hints = facts.hints | Hint::kToolCall;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
@@ -303,10 +303,10 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 62 * 40 / 50)
       << "the state below is its answer's";
   facts.latest_prompt = false;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 17 * 40 / 50);
   facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 17 * 40 / 50);
   facts.hits = 2;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 62 * 40 / 50);
   EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 1.0 / 60 * 40 / 50) << "no negative ages";
