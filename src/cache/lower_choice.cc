@@ -80,20 +80,20 @@ LowerChoice with_front(const StoreMatch& match, const LowerInput& input, LowerCh
   if (input.front_ms_per_token <= 0.0 || !input.needs.blocks) return whole;
   const Candidate candidate{whole.position, whole.place ? &*whole.place : nullptr};
   const double alone_ms = loading_ms(whole, input);
-  std::optional<LowerChoice> best;
-  double best_ms = 0.0;
-  for (const TokenPos cut : input.cuts) {
-    if (cut <= std::max(input.keep, input.rows_held)) continue;
-    if (cut >= whole.position) break;
-    const double reading_ms = (cut - input.keep) * input.front_ms_per_token;
-    LowerChoice rest = make(match, input, candidate, cut);
-    const double rest_ms = loading_ms(rest, input);
-    if (reading_ms > rest_ms) break;
-    best = std::move(rest);
-    best_ms = rest_ms;
-  }
-  const bool pays = best && alone_ms - best_ms >= std::max(kFrontSaves * alone_ms, kFrontSavesMs);
-  return pays ? std::move(*best) : std::move(whole);
+  const auto rest_from = [&](TokenPos cut) { return make(match, input, candidate, cut); };
+  const auto read_in_time = [&](TokenPos cut) {
+    return (cut - input.keep) * input.front_ms_per_token <= loading_ms(rest_from(cut), input);
+  };
+  // The deeper the cut, the longer the reading and the shorter the loading.
+  const auto first = std::ranges::upper_bound(input.cuts, std::max(input.keep, input.rows_held));
+  const auto last = std::ranges::lower_bound(input.cuts, whole.position);
+  if (first >= last) return whole;
+  const auto late = std::partition_point(first, last, read_in_time);
+  if (late == first) return whole;
+  LowerChoice rest = rest_from(*std::prev(late));
+  const double saved_ms = alone_ms - loading_ms(rest, input);
+  const bool pays = saved_ms >= std::max(kFrontSaves * alone_ms, kFrontSavesMs);
+  return pays ? std::move(rest) : std::move(whole);
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ class StateCache {
   // Does the next step of a fetch that is ready. True: memory holds more of the prompt now.
   // REQUIRES: the outlook is the prompt's, of now.
   bool go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
-  // Puts what idle slots hold into memory, as far as there is room, and below. Returns
-  // whether there was anything.
+  // Puts what idle slots hold into memory, as far as there is room, and into the tier below, if
+  // there is one. Returns whether there was anything.
   bool keep_idle();
 
   // -- during ------------------------------------------------------------------
@@ -305,6 +305,7 @@ class StateCache {
   bool look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
   bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
   void keep_front(const Prompt& prompt, TokenPos front);
+  bool keep_live(Live& held, SlotId slot, bool essential);
 
   // state_cache_receipt.cc
   [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : memory_.tree(); }

@@ -145,11 +145,7 @@ void StateCache::keep_front(const Prompt& prompt, TokenPos front) {
                         storable_length(held) >= front &&
                         common_prefix(held.tokens, prompt.tokens) >= front;
     if (!has_it) continue;
-    const StoreOutcome outcome = store_live(held, SlotId{static_cast<int>(i)}, true);
-    if (!outcome.stored) continue;
-    held.kept = storable_length(held);
-    held.filed = outcome.filed;
-    return;
+    if (keep_live(held, SlotId{static_cast<int>(i)}, true)) return;
   }
 }
 
@@ -216,6 +212,15 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
   lower_->keep(std::move(path));
 }
 
+// As store_live(), where the slot goes on holding what is stored.
+bool StateCache::keep_live(Live& held, SlotId slot, bool essential) {
+  const StoreOutcome outcome = store_live(held, slot, essential);
+  if (!outcome.stored) return false;
+  held.kept = storable_length(held);
+  held.filed = outcome.filed;
+  return true;
+}
+
 bool StateCache::keep_idle() {
   bool any = false;
   const JournaledCall call(journal_, [](CacheJournal& to) { to.keep_idle(); });
@@ -226,12 +231,9 @@ bool StateCache::keep_idle() {
     if (!idle || unsaved_bytes(held) == 0 || held.offered == length) continue;
     // Nothing makes way for what lies in a slot as well, unless it goes on to the tier below.
     if (lower_ == nullptr && unsaved_bytes(held) > memory_.room()) continue;
-    const StoreOutcome outcome = store_live(held, SlotId{static_cast<int>(i)}, false);
     held.offered = length;
     any = true;
-    if (!outcome.stored) continue;
-    held.kept = length;
-    held.filed = outcome.filed;
+    if (!keep_live(held, SlotId{static_cast<int>(i)}, false)) continue;
     keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(length)));
   }
   return any;

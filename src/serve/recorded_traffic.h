@@ -258,7 +258,7 @@ class RecordedTraffic {
     if (chance(6)) scheduler_->cancel(id);
     if (chance(5)) scheduler_->note_tool_call(id);
     if (chance(60)) (void)scheduler_->clear_cache();
-    if (lower_ && chance(8)) scheduler_->keep_idle_states();
+    if (chance(8)) scheduler_->keep_idle_states();
     if (chance(7)) clock_.advance(std::chrono::seconds(pick(30)));
     const SlotAsk ask{SlotId{static_cast<int>(pick(3))}, {7, 100 + pick(2)}, nullptr};
     if (chance(12)) scheduler_->erase_slot(ask, [](const Result<TokenPos>&) {});

@@ -423,7 +423,7 @@ TEST_P(Front, EndsWithTheRequestThatItIsReadFor) {
   bench.turn();
   process.lower().work();
   for (int i = 0; i < 3; ++i) bench.turn();
-  EXPECT_EQ(bench.scheduler.status().slots[0].request_id, id + "/front");
+  EXPECT_EQ(bench.scheduler.status().slots[0].request_id, id + std::string(kFrontSuffix));
   bench.scheduler.cancel(id);
   for (int i = 0; i < 2; ++i) bench.turn();
   EXPECT_TRUE(recorder->failed_);

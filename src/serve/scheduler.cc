@@ -50,6 +50,8 @@ class Nobody final : public EventSink {
   void on_event(Event) override {}
 };
 
+std::string front_id(const Job& job) { return job.request.id + std::string(kFrontSuffix); }
+
 // Every fourth chunk goes to the prompt that has waited longest; the others to
 // the one that is nearest to its first token.
 constexpr std::uint64_t kOldestEvery = 4;
@@ -307,11 +309,8 @@ void Scheduler::end_everything() {
 
 void Scheduler::end_cancelled_and_late() {
   const auto now = clock_.now();
-  std::unordered_set<std::uint64_t> in_queue;
-  for (const auto& job : queue_) in_queue.insert(job->number);
   const auto reason_to_end = [&](const Job& job) -> std::optional<Error> {
     if (cancelled_.contains(job.request.id)) return cancelled_error();
-    if (job.front_of != 0 && !in_queue.contains(job.front_of)) return cancelled_error();
     const auto limit = job.request.timeout;
     if (limit.count() > 0 && now - job.submitted > limit) {
       return Error{
@@ -326,6 +325,7 @@ void Scheduler::end_cancelled_and_late() {
     const auto reason = reason_to_end(*job);
     if (!reason) return false;
     drop_job(*job, *reason);
+    end_front(*job);
     ++ended;
     return true;
   });
@@ -357,6 +357,7 @@ void Scheduler::admit_waiting() {
     if (waits_for_lower(job, outlook)) continue;
     auto admitted = std::move(*next);
     queue_.erase(next);
+    end_front(*admitted);
     {
       const std::lock_guard lock(mutex_);
       --waiting_;
@@ -424,7 +425,7 @@ void Scheduler::begin_front(Job& job) {
   }
   job.has_front = true;
   GenerateRequest reading;
-  reading.id = job.request.id + std::string(kFrontSuffix);
+  reading.id = front_id(job);
   reading.client = job.request.client;
   reading.response = job.request.response;
   reading.tenant = job.request.tenant;
@@ -438,6 +439,12 @@ void Scheduler::begin_front(Job& job) {
   made->front_of = job.number;
   made->number = ++jobs_;
   queue_.push_back(std::move(made));
+}
+
+// The other has all that comes, or is gone. Fronts stand behind theirs in the queue, so this is
+// seen in the same pass.
+void Scheduler::end_front(const Job& job) {
+  if (job.has_front) cancelled_.insert(front_id(job));
 }
 
 std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {

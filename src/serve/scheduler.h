@@ -220,6 +220,7 @@ class Scheduler {
   [[nodiscard]] bool may_start(const Job& job) const;
   [[nodiscard]] bool waits_for_lower(Job& job, const Outlook& outlook);
   void begin_front(Job& job);
+  void end_front(const Job& job);
   [[nodiscard]] bool fetching(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
   void start_job(std::unique_ptr<Job> job, const Outlook& outlook);
