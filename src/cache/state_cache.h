@@ -77,6 +77,9 @@ struct CacheOptions {
   TokenPos checkpoint_every = 0;
   // Off: states are kept only when their slot is taken.
   bool checkpoints = true;
+  // Chunks of the grid that together have no more tokens are read as one, where bits need not be
+  // a cold run's (plan/run_cuts.h); 0: none are.
+  TokenPos merged_chunk = 0;
   // So many snapshots each slot may keep of its own path, however small memory's budget is. Those
   // that the budget has room for count within it. No effect where the budget is 0.
   int slot_snapshots = 8;

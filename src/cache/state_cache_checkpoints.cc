@@ -88,6 +88,8 @@ void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt)
   run.prompt_length = length_of(prompt.tokens);
   run.begin = receipt.restored;
   run.chunk_max = engine_.chunk_tokens_max();
+  run.system_end = system_end(prompt.spans);
+  if (!options_.deterministic) run.merged_max = std::min(options_.merged_chunk, run.chunk_max);
   if (!options_.deterministic && keeps_states) {
     run.header_end = prompt.header_end;
     if (receipt.difference) run.junction = receipt.difference->position;

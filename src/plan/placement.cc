@@ -26,10 +26,6 @@ bool ends_message(std::span<const MessageSpan> spans, TokenPos position) {
   return std::ranges::binary_search(spans, position, {}, &MessageSpan::end);
 }
 
-TokenPos system_end(std::span<const MessageSpan> spans) {
-  return !spans.empty() && spans.front().role == Role::kSystem ? spans.front().end : 0;
-}
-
 // The last cut that closes a message: what follows is the generation header.
 TokenPos prompt_end(const PlacementInput& input) {
   if (input.prompt_end) return *input.prompt_end;
@@ -57,6 +53,10 @@ std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
 }
 
 }  // namespace
+
+TokenPos system_end(std::span<const MessageSpan> spans) {
+  return !spans.empty() && spans.front().role == Role::kSystem ? spans.front().end : 0;
+}
 
 // Left to right; a candidate that comes too near to the last one kept makes way,
 // unless it is always kept, and then the last one makes way if it can.

@@ -55,6 +55,9 @@ struct PlacementInput {
   TokenPos spacing_min = 0;            // 0: take every cut
 };
 
+// Where the system and tools block ends; 0: there is none.
+[[nodiscard]] TokenPos system_end(std::span<const MessageSpan> spans);
+
 [[nodiscard]] std::vector<Checkpoint> place_checkpoints(const PlacementInput& input);
 [[nodiscard]] std::vector<std::string> check_placement(const PlacementInput& input,
                                                        std::span<const Checkpoint> placed);

@@ -25,6 +25,21 @@ void move_to_header_end(std::vector<TokenPos>& cuts, const RunCutsInput& input) 
   insert(cuts, header_end);
 }
 
+// Left to right, as many chunks in one as it may hold.
+void merge_chunks(std::vector<TokenPos>& cuts, const RunCutsInput& input) {
+  if (cuts.empty()) return;
+  const TokenPos junction = input.junction ? floor_of(cuts, *input.junction) : 0;
+  TokenPos last = input.begin;
+  auto out = cuts.begin();
+  for (auto cut = cuts.begin(); cut + 1 != cuts.end(); ++cut) {
+    const bool needed = *cut == junction || *cut == input.system_end;
+    if (!needed && *(cut + 1) - last <= input.merged_max) continue;
+    *out++ = last = *cut;
+  }
+  *out++ = cuts.back();
+  cuts.erase(out, cuts.end());
+}
+
 }  // namespace
 
 std::vector<TokenPos> run_cuts(const RunCutsInput& input) {
@@ -39,6 +54,7 @@ std::vector<TokenPos> run_cuts(const RunCutsInput& input) {
     const TokenPos before = std::max(floor_of(cuts, *input.junction), input.begin);
     if (*input.junction - before >= kJunctionWorth) insert(cuts, *input.junction);
   }
+  merge_chunks(cuts, input);
   return cuts;
 }
 

@@ -5,6 +5,9 @@
 //                              ^junction
 //
 // In deterministic mode these are the cuts of the grid and nothing else. Otherwise
+// chunks of the grid that together are no longer than one may be are read as one: a dozen
+// short messages take little longer than one long one. Cut is still where others begin (the
+// system block's end, the junction) and where this conversation goes on (the last cut). And
 // two places are better known than the grid's:
 //
 //   - the end of the header that opens the answer. Templates render the next turn's
@@ -32,6 +35,8 @@ struct RunCutsInput {
   TokenPos chunk_max = 0;              // the engine's
   std::optional<TokenPos> header_end;  // before the last token of the prompt
   std::optional<TokenPos> junction;
+  TokenPos system_end = 0;
+  TokenPos merged_max = 0;  // tokens of chunks that are read as one; 0: none are
 };
 
 // Ascending, all within (begin, prompt_length). REQUIRES: neighbours of the grid

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace holdfast {
@@ -34,6 +35,27 @@ TEST(RunCuts, ADifferenceInsideAChunkIsACutIfItIsWorthAChunk) {
   EXPECT_EQ(run_cuts({.grid = grid, .prompt_length = 190, .chunk_max = 64, .junction = 70}), grid);
 }
 
+TEST(RunCuts, ShortChunksAreReadAsOne) {
+  const Cuts grid = {10, 20, 30, 40, 50, 60, 90};
+  const RunCutsInput input{.grid = grid, .prompt_length = 95, .chunk_max = 32, .merged_max = 32};
+  EXPECT_EQ(run_cuts(input), (Cuts{30, 60, 90}));
+  RunCutsInput from_ten = input;
+  from_ten.begin = 10;
+  EXPECT_EQ(run_cuts(from_ten), (Cuts{40, 60, 90}));
+}
+
+TEST(RunCuts, WhereOthersBeginAndWhereItGoesOnIsCutAllTheSame) {
+  const Cuts grid = {10, 20, 30, 40, 50, 60, 64};
+  RunCutsInput input{.grid = grid, .prompt_length = 70, .chunk_max = 32, .merged_max = 32};
+  EXPECT_EQ(run_cuts(input), (Cuts{30, 60, 64})) << "the last one stays";
+  input.system_end = 10;
+  EXPECT_EQ(run_cuts(input), (Cuts{10, 40, 64}));
+  input.junction = 25;
+  EXPECT_EQ(run_cuts(input), (Cuts{10, 20, 50, 64})) << "the cut before the junction";
+  input.header_end = 67;
+  EXPECT_EQ(run_cuts(input), (Cuts{10, 20, 50, 67}));
+}
+
 TEST(RunCuts, AscendWithinThePromptAndLeaveNoChunkTooLong) {
   std::mt19937 random(1);
   const auto below = [&](TokenPos n) { return static_cast<TokenPos>(random() % n); };
@@ -49,6 +71,8 @@ TEST(RunCuts, AscendWithinThePromptAndLeaveNoChunkTooLong) {
     if (input.begin >= input.prompt_length) input.begin = 0;
     if (below(2) == 0) input.header_end = grid.back() + below(10);
     if (below(2) == 0) input.junction = below(input.prompt_length);
+    input.system_end = grid[static_cast<std::size_t>(below(8))];
+    if (below(2) == 0) input.merged_max = below(65);
     const Cuts cuts = run_cuts(input);
     TokenPos last = input.begin;
     for (const TokenPos cut : cuts) {
@@ -58,6 +82,8 @@ TEST(RunCuts, AscendWithinThePromptAndLeaveNoChunkTooLong) {
       last = cut;
     }
     EXPECT_LE(input.prompt_length - last, input.chunk_max);
+    const bool known = input.system_end > input.begin && input.system_end < grid.back();
+    EXPECT_TRUE(!known || std::ranges::binary_search(cuts, input.system_end));
   }
 }
 

@@ -105,6 +105,7 @@ std::string encode_header(const RecordingHeader& header) {
   out.number(header.companion_shape.bytes_per_place);
   out.truth(header.lower);
   out.number(static_cast<std::uint64_t>(header.options.slot_snapshots));
+  out.position(header.options.merged_chunk);
   return out.take();
 }
 
@@ -123,9 +124,11 @@ Result<RecordingHeader> decode_header(std::string_view payload) {
   header.companion_shape.bytes_per_token = in.number(kRecordedStateMax);
   header.companion_shape.bytes_per_place = in.number(kRecordedStateMax);
   header.lower = in.truth();
-  // Recordings of servers whose slots kept none end here.
-  const bool more = !in.failed() && !in.at_end();
-  header.options.slot_snapshots = more ? static_cast<int>(in.number(kSlotSnapshotsMax)) : 0;
+  // Recordings of servers whose slots kept none end here, those of servers that read each chunk of
+  // the grid by itself one field later.
+  const auto more = [&] { return !in.failed() && !in.at_end(); };
+  header.options.slot_snapshots = more() ? static_cast<int>(in.number(kSlotSnapshotsMax)) : 0;
+  header.options.merged_chunk = more() ? in.position(kRecordedContextMax) : 0;
   const bool sound = header.slots > 0 && header.context_tokens > 0 && header.chunk_tokens_max > 0;
   if (in.failed() || !in.at_end() || !sound) {
     return Error{ErrorCode::kInvalidArgument,

@@ -34,6 +34,7 @@ TokenPos longest(const Workload& workload) {
 CacheOptions options_for(const PolicySetup& setup) {
   CacheOptions options;
   options.memory.budget = setup.budget / WeightlessEngine::unit_for(setup.shape);
+  options.merged_chunk = kGridStep;
   return options;
 }
 

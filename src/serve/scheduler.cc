@@ -16,6 +16,7 @@ GridRule grid_rule(const Engine& engine, const TextModel& text, TokenPos step) {
 CacheOptions cache_options(const SchedulerOptions& options) {
   CacheOptions cache = options.cache;
   cache.deterministic = options.deterministic;
+  cache.merged_chunk = options.grid_step;
   return cache;
 }
 

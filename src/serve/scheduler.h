@@ -70,7 +70,7 @@ struct SchedulerOptions {
   // For benchmarks of models whose weights mean nothing: a drafted token at each place is
   // taken with this probability, whatever the model says. Empty: never.
   std::vector<float> synthetic_acceptance;
-  CacheOptions cache;  // `deterministic` there follows from the one here
+  CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these
 };
 
 // What runs beside the engine, where there is one.
