@@ -3,7 +3,7 @@ import { endlessStream, generate } from '../requests.mjs';
 import { interleave } from '../rounds.mjs';
 import { percentile } from '../stats.mjs';
 
-const tokens_before = 64;    // written before the long prompt arrives: the quiet baseline
+const tokens_before = 400;   // written before the long prompt arrives: the quiet baseline
 const answer_tokens_max = 24_000; // more than are written until the long prompt has been read
 
 function gapsBetween(token_ms, from_ms, to_ms) {

@@ -13,7 +13,7 @@ EndKey EndKey::of(SpaceKey space, TokenSpan keys) {
 
 LogitsPtr copy_of_logits(std::span<const float> logits) {
   StateBytes bytes(logits.size_bytes());
-  std::memcpy(bytes.data(), logits.data(), bytes.size());
+  if (!logits.empty()) std::memcpy(bytes.data(), logits.data(), bytes.size());
   return std::make_shared<const CheckedBytes>(CheckedBytes::of(std::move(bytes)));
 }
 
