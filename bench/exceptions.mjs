@@ -6,8 +6,8 @@
 const reasons = [
   {
     of: /\| (plain|mtp) \| peak memory/,
-    why: 'Holdfast keeps more states, within its own budget (a quarter of the free memory): a snapshot at the end of each message and ' +
-      'every few hundred tokens of a long one, beside the rows. `--cache-ram` limits it.',
+    why: 'Holdfast keeps more states, within its own budget (a quarter of the free memory): a snapshot every few hundred tokens and ' +
+      'where conversations go on, beside the rows. `--cache-ram` limits it.',
   },
   {
     of: /\| tight \| (read again|first token p50)/,
@@ -15,9 +15,9 @@ const reasons = [
       'what lies in a slot, `--cache-ram` included. llama-server keeps up to 32 such checkpoints for each slot beside it.',
   },
   {
-    of: /^second query on 128K.*first token/,
+    of: /^second query on 128K.*first token p/,
     why: 'The engine\'s flash attention on a processor works on tiles of 64 tokens; a chunk of fewer is computed token by token, as a ' +
-      'profile shows. At this depth the 59 tokens that Holdfast reads take longer than the 496 that llama-server reads.',
+      'profile shows. At this depth the few tokens that Holdfast reads take longer than the hundreds that llama-server reads.',
   },
   {
     of: /^conversation, qwen35.*read again/,

@@ -62,7 +62,7 @@ async function speculationGroup(run) {
   const { holdfast, llamaCachesOff } = run.contestants;
   const models = [{ label: 'pocket model', answer_tokens: 256, changes: {}, extra: [] },
     { label: 'qwen35-0.8b', answer_tokens: 48, extra: ['--spec-synth-rates', rates], shape: 'qwen35-0.8b', changes: { context: 4096 } }];
-  const rows = { itself: [], peer: [] };
+  const rows = { itself: [], peer: [], whole: [] };
   for (const { label, answer_tokens, changes, extra, shape } of models) {
     await run.part(`speculation, ${label}`, async () => {
       const model = shape ? { model: run.model(shape, { mtp: true }) } : {};

@@ -44,6 +44,18 @@ export function wall_s(answers) {
   return (ended - began) / 1000;
 }
 
+// Tokens per second while all of them are being written: from the last one's first token to the
+// first one's last. NaN where there was no such time.
+export function togetherRate(answers) {
+  const from = Math.max(...answers.map(({ token_ms }) => token_ms[0]));
+  const to = Math.min(...answers.map(({ token_ms }) => token_ms.at(-1)));
+  const written = answers.map(({ token_ms, timings }) => {
+    const pieces = token_ms.filter((at) => at > from && at <= to).length;
+    return (timings.predicted_n * pieces) / token_ms.length; // a piece may have several tokens
+  });
+  return to > from ? (1000 * written.reduce((sum, tokens) => sum + tokens, 0)) / (to - from) : NaN;
+}
+
 // llama-server leaves the first token out of predicted_per_second (the prompt's
 // evaluation made it), holdfast may not: so it is computed here, for both alike.
 export function decodeRate(timings) {

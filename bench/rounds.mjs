@@ -81,7 +81,7 @@ export class Samples {
   }
 
   summary(name, metric) {
-    return summary(this.values(name, metric));
+    return summary(this.values(name, metric).filter(Number.isFinite));
   }
 
   // The first contestant against `name`.

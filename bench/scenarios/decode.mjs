@@ -1,5 +1,5 @@
 // Tokens per second while answers are written: one stream, and four at once.
-import { decodeRate, generateAll, wall_s } from '../requests.mjs';
+import { decodeRate, generateAll, togetherRate, wall_s } from '../requests.mjs';
 import { interleave } from '../rounds.mjs';
 import { mean, sum } from '../stats.mjs';
 
@@ -17,6 +17,7 @@ export async function measure(server, { prompts, answer_tokens, streamed }) {
   };
   if (streamed) {
     metrics.client = sum(answers.map(clientRate));
+    metrics.together = togetherRate(answers);
     metrics.first_token_ms = mean(answers.map((answer) => answer.token_ms[0] - answer.sent_ms));
   }
   return metrics;

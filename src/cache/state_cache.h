@@ -218,8 +218,9 @@ class StateCache {
     SpaceKey space;
     Tokens tokens;
     Tokens keys;  // deterministic: one for each token
-    // Tokens [0, exact) were computed as prefill up to a cut of the grid: the same
-    // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens.
+    // Deterministic: tokens [0, exact) were computed chunk by chunk of the grid and have the same
+    // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens. Otherwise
+    // less may be known of them: chunks that were read as one do not count.
     TokenPos exact = 0;
     TokenPos kept = 0;       // a state of the first `kept` tokens was put into memory
     Filed filed;             // as many of the keys are in memory's tree, and where

@@ -175,7 +175,8 @@ OptionGroup reuse_group() {
        "How long a conversation rests before it is written, in milliseconds. The next turn often "
        "takes its place, and less is written; a crash loses what has not been."},
       {"--grid-step", "N", "", grid_step(),
-       "A long prompt is cut every N tokens, a multiple of 64. A state can be kept at each cut."},
+       "A long prompt is cut every N tokens, a multiple of 64; short messages are read together up "
+       "to that many. A state can be kept at each cut."},
       {"--checkpoint-every", "N", "", tokens(&O::checkpoint_every, 0),
        "Keep a state every N tokens of a long message. 0: as often as memory allows, and rarer "
        "when it is scarce."},

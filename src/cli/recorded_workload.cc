@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/options.h"
+#include "plan/placement.h"
 #include "record/recorded_requests.h"
 #include "record/recording_frames.h"
 
@@ -37,10 +38,7 @@ replay::Request request_of(const RecordedRequest& recorded, TokenIds& ids) {
   for (const Token token : recorded.answer) {
     request.answer.push_back(ids.of(recorded.space, token));
   }
-  for (const MessageSpan& span : recorded.spans) {
-    if (span.role != Role::kSystem) break;
-    request.system_end = span.end;
-  }
+  request.system_end = system_end(recorded.spans);
   request.tool_call = recorded.called_tool;
   request.messages = recorded.spans;
   request.cuts = recorded.cuts;
@@ -84,8 +82,10 @@ Result<RecordedWorkload> recorded_workload(const std::string& path) {
     made.workload.requests.push_back(request_of(request, ids));
   }
   made.workload.ids = ids.count();
+  const CacheOptions& options = recorded->header.options;
+  made.workload.merged_chunk = options.deterministic ? 0 : options.merged_chunk;
   made.model = shape_of(recorded->header.shape);
-  made.budget = recorded->header.options.memory.budget;
+  made.budget = options.memory.budget;
   return made;
 }
 

@@ -55,7 +55,12 @@ std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
 }  // namespace
 
 TokenPos system_end(std::span<const MessageSpan> spans) {
-  return !spans.empty() && spans.front().role == Role::kSystem ? spans.front().end : 0;
+  TokenPos end = 0;
+  for (const MessageSpan& span : spans) {
+    if (span.role != Role::kSystem) break;
+    end = span.end;
+  }
+  return end;
 }
 
 // Left to right; a candidate that comes too near to the last one kept makes way,

@@ -25,18 +25,29 @@ void move_to_header_end(std::vector<TokenPos>& cuts, const RunCutsInput& input) 
   insert(cuts, header_end);
 }
 
+// Cuts that stay cuts, whatever lies beside them.
+std::vector<TokenPos> needed_cuts(std::span<const TokenPos> cuts, const RunCutsInput& input) {
+  std::vector<TokenPos> needed = {input.system_end};
+  if (input.system_end == 0 && !input.grid.empty()) needed.push_back(input.grid.front());
+  if (input.junction) needed.push_back(floor_of(cuts, *input.junction));
+  if (input.header_end) needed.push_back(*input.header_end);
+  if (input.begin > 0) needed.push_back(cuts.front());
+  needed.push_back(floor_of(input.grid, input.prompt_length - 1));
+  needed.push_back(cuts.back());
+  return needed;
+}
+
 // Left to right, as many chunks in one as it may hold.
 void merge_chunks(std::vector<TokenPos>& cuts, const RunCutsInput& input) {
-  if (cuts.empty()) return;
-  const TokenPos junction = input.junction ? floor_of(cuts, *input.junction) : 0;
+  if (cuts.empty() || input.merged_max == 0) return;
+  const std::vector<TokenPos> needed = needed_cuts(cuts, input);
   TokenPos last = input.begin;
   auto out = cuts.begin();
-  for (auto cut = cuts.begin(); cut + 1 != cuts.end(); ++cut) {
-    const bool needed = *cut == junction || *cut == input.system_end;
-    if (!needed && *(cut + 1) - last <= input.merged_max) continue;
+  for (auto cut = cuts.begin(); cut != cuts.end(); ++cut) {
+    const bool stays = std::ranges::find(needed, *cut) != needed.end();
+    if (!stays && *(cut + 1) - last <= input.merged_max) continue;
     *out++ = last = *cut;
   }
-  *out++ = cuts.back();
   cuts.erase(out, cuts.end());
 }
 

@@ -6,9 +6,14 @@
 //
 // In deterministic mode these are the cuts of the grid and nothing else. Otherwise
 // chunks of the grid that together are no longer than one may be are read as one: a dozen
-// short messages take little longer than one long one. Cut is still where others begin (the
-// system block's end, the junction) and where this conversation goes on (the last cut). And
-// two places are better known than the grid's:
+// short messages take little longer than one long one. Cut is still
+//
+//   - where others begin: at the end of the system block (not known: at the first cut of all)
+//     and before the junction
+//   - where this conversation goes on: at the last cut, and at the header's end
+//   - at the first cut behind what was there: where an answer ends, other questions may follow
+//
+// And two places are better known than the grid's:
 //
 //   - the end of the header that opens the answer. Templates render the next turn's
 //     history with that header and often without what follows it (an empty thought),
@@ -35,7 +40,7 @@ struct RunCutsInput {
   TokenPos chunk_max = 0;              // the engine's
   std::optional<TokenPos> header_end;  // before the last token of the prompt
   std::optional<TokenPos> junction;
-  TokenPos system_end = 0;
+  TokenPos system_end = 0;  // 0: not known
   TokenPos merged_max = 0;  // tokens of chunks that are read as one; 0: none are
 };
 

@@ -13,9 +13,9 @@
 //
 // The last prompt token is read, because its logits are needed, unless these were kept:
 // then a state of the whole prompt serves as well.
-// Prefill state is kept up to a cut of the grid only, so that what follows is
-// chunked as in a cold run. State that ends off the grid (decoded tokens, a cut at a
-// difference) is kept where it ends, and only when `deterministic` is off.
+// State that was computed chunk by chunk of the grid is kept up to a cut of it only, so that
+// what follows is chunked as in a cold run. Other state (decoded tokens, a cut at a difference,
+// chunks that were read as one) is kept where it ends, and only when `deterministic` is off.
 //
 // Invariants, verified by check_start_plan():
 //   B1  0 <= keep < prompt_length, or all of it where `end_known`; and keep is 0 iff the
@@ -64,7 +64,7 @@ struct LiveState {
   int slot = 0;
   TokenPos length = 0;  // tokens that it holds
   TokenPos common = 0;  // of them agree with the prompt; 0 under another space
-  TokenPos exact = 0;   // tokens [0, exact) are prefill state up to a cut of the grid
+  TokenPos exact = 0;   // tokens [0, exact) were computed chunk by chunk of the grid
   // Whether its state may be cut at a position (Engine::can_cut).
   std::function<bool(TokenPos)> can_cut;
   // Snapshots that the slot itself keeps of its path, ascending (cache/slot_snapshots.h).

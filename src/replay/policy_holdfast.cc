@@ -14,7 +14,6 @@ namespace {
 constexpr SlotId kSlot{0};
 constexpr SpaceKey kSpace{1, 1};
 constexpr SpaceKey kNobodys{0, 0};
-constexpr TokenPos kGridStep = 512;
 
 class TraceClock final : public Clock {
  public:
@@ -34,7 +33,7 @@ TokenPos longest(const Workload& workload) {
 CacheOptions options_for(const PolicySetup& setup) {
   CacheOptions options;
   options.memory.budget = setup.budget / WeightlessEngine::unit_for(setup.shape);
-  options.merged_chunk = kGridStep;
+  options.merged_chunk = setup.workload->merged_chunk;
   return options;
 }
 

@@ -45,8 +45,12 @@ struct Request {
   [[nodiscard]] TokenPos total() const { return input + output; }
 };
 
+// Of prompts that come without a grid.
+inline constexpr TokenPos kGridStep = 512;
+
 struct Workload {
   Outputs outputs = Outputs::kKeep;
+  TokenPos merged_chunk = kGridStep;  // CacheOptions::merged_chunk, for Holdfast
   TokenPos block_tokens = 1;
   BlockId ids = 0;
   std::vector<Request> requests;

@@ -71,6 +71,32 @@ TEST_P(Reuse, ReturningToABranchTwiceFindsItBothTimes) {
   }
 }
 
+TEST_P(Reuse, ShortMessagesAreReadTogetherButNotWhenDeterministic) {
+  std::string prompt;
+  for (char text = 'a'; text < 'm'; ++text) prompt += std::string("<s>") + text + "!</s>";
+  const auto chunks = [&](bool deterministic) {
+    Bench bench({.kind = GetParam(), .slots = 1}, with_memory(kAmple, deterministic));
+    auto request = bench.request(prompt + "<s>");
+    request.want_progress = true;
+    const auto recorder = bench.submit(std::move(request));
+    bench.turn_until_ended(*recorder);
+    return recorder->progress_.size();
+  };
+  EXPECT_EQ(chunks(true), 13U) << "twelve messages and a header";
+  EXPECT_EQ(chunks(false), 5U) << "the first message, three times four tokens, and the rest";
+}
+
+TEST_P(Reuse, ALongAnswerIsNotReadAgainWhenItsQuestionIsFollowedByAnother) {
+  Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
+  std::string history = kSystem + asking("tell me a long story");
+  run(bench, history, 60);
+  history += answer + "</s>";
+  const TokenPos told = length_of(bench.text.tokenize(history, true, true)) - 1;
+  run(bench, history + asking("yes"), 1);
+  const Receipt receipt = run(bench, history + asking("no!"), 1);
+  EXPECT_GE(receipt.restored, told - 16) << "no more than a step of the grid";
+}
+
 TEST_P(Reuse, AnEditInTheMiddleOfALongMessageFindsTheCutBeforeIt) {
   Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
   std::string text(1000, 'a');
