@@ -36,7 +36,13 @@ export function exchange(server, path, body, options = {}) {
       finish();
     });
     request.on('timeout', () => request.destroy(new Error('the server was silent for too long')));
-    request.on('error', (error) => (answer.aborted ? finish() : reject(error)));
+    // A server may close a connection that rested in the very moment in which it is used again.
+    const wasClosed = (error) => error.code === 'ECONNRESET' && request.reusedSocket && answer.status === 0;
+    request.on('error', (error) => {
+      if (answer.aborted) finish();
+      else if (wasClosed(error)) resolve(exchange(server, path, body, options));
+      else reject(error);
+    });
     request.on('response', (response) => {
       answer.status = response.statusCode;
       response.on('data', (bytes) => {

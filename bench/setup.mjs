@@ -18,6 +18,7 @@ export const folder = join(root, 'build/bench');
 export const groups = ['parity', 'speed', 'throughput', 'workloads', 'sizes', 'restart', 'speculation', 'disk', 'connections', 'engines'];
 // A quick run leaves out what compares nothing or takes long.
 const quick_groups = ['speed', 'throughput', 'workloads'];
+const all_variants = ['plain', 'tight', 'mtp'];
 
 const number = (environment, name, otherwise) => Number(environment[name] || otherwise);
 
@@ -35,7 +36,7 @@ export function wishesFrom(environment) {
   const rounds = (least, most, seconds) => (ROUNDS ? exactly(Number(ROUNDS)) : quick ? exactly(least) : { least, most, seconds });
   return {
     quick, wanted,
-    variants: checked('VARIANTS', environment.VARIANTS?.split(',') ?? ['plain', 'tight', 'mtp'], ['plain', 'tight', 'mtp']),
+    variants: checked('VARIANTS', environment.VARIANTS?.split(',') ?? (quick ? ['plain', 'tight'] : all_variants), all_variants),
     only: new RegExp(environment.WORKLOADS || '.'),
     whole: !quick && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
     seed: number(environment, 'SEED', 1),

@@ -3,7 +3,7 @@
 # nothing else meanwhile.
 #
 #   make bench             under 60 minutes on 2 cores; writes docs/benchmarks.md, .json and docs/charts
-#   QUICK=1 make bench     under 10 minutes; writes build/bench/benchmarks.md and so on
+#   QUICK=1 make bench     under 10 minutes, without drafts; writes build/bench/benchmarks.md and so on
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
 # Parts, which write to build/bench, too:
