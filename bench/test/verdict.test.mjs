@@ -92,3 +92,16 @@ test('a tight budget is a tenth, the same for both, and never nothing', () => {
     assert.equal(extra[extra.indexOf('--cache-ram') + 1], '7');
   }
 });
+
+test('what lasting servers differ by for as long as they run is not told from noise', () => {
+  const samples = new Samples(['holdfast', 'llama-server']);
+  for (let round = 0; round < 6; ++round) {
+    samples.add('holdfast', { rate: 93 });
+    samples.add('llama-server', { rate: 100 });
+  }
+  const section = { name: 'reading', tables: [{ topic: 'no reuse', claim: true, unit: 'tokens/s', better: 'higher',
+    rows: [{ label: 'one', samples, metric: 'rate' }] }] };
+  const [item] = itemsOf({ workloads: [], sections: [section] });
+  assert.equal(item.state, 'equal');
+  assert.equal(item.noise.toFixed(3), '0.093');
+});
