@@ -1,5 +1,6 @@
 // The requests that the speed scenarios send, and the checks that each did all its work.
 import { post, stream } from './client.mjs';
+import { sum } from './stats.mjs';
 
 const path = '/v1/completions';
 
@@ -53,7 +54,7 @@ export function togetherRate(answers) {
     const pieces = token_ms.filter((at) => at > from && at <= to).length;
     return (timings.predicted_n * pieces) / token_ms.length; // a piece may have several tokens
   });
-  return to > from ? (1000 * written.reduce((sum, tokens) => sum + tokens, 0)) / (to - from) : NaN;
+  return to > from ? (1000 * sum(written)) / (to - from) : NaN;
 }
 
 // llama-server leaves the first token out of predicted_per_second (the prompt's

@@ -13,9 +13,9 @@ import { median, noiseOf, pairedRatio, summary } from './stats.mjs';
 // The one tolerance that is claimed: where nothing can be reused, nothing is lost either.
 export const tolerance = 0.03;
 
-// Where the same processes serve all rounds, luck that a process had when it began (where its memory
-// lies) stays with it: of four equal servers one was at 0.87 of another in nine rounds, and at 0.97 of
-// it with longer prompts. Rounds cannot tell that from a difference.
+// Where the same processes serve all rounds, luck that a process had when it began (likely, where its
+// memory lies) stays with it: of four equal servers one was at 0.87 of another in nine rounds, and at
+// 0.97 of it with longer prompts. Rounds cannot tell that from a difference.
 const luck_of_processes = 0.1;
 
 const finite = (list) => list.filter(Number.isFinite);
@@ -37,7 +37,7 @@ export function reuseState(ours, theirs, oracle) {
 const idOf = ({ scenario, variant, measure, peer }) => [scenario, variant, measure, peer].filter(Boolean).join(' | ');
 
 // From the metrics of a Samples; null where a side has none. `counted` says that the metric
-// is no time: few rounds tell as much as many. `lasting`: no server was started anew between rounds.
+// is no time: few rounds tell as much as many. `lasting`: servers were not started anew for each round.
 export function timedItem(samples, peer, metric, { counted = false, lasting = false, ...about }) {
   const ours = samples.values(samples.names[0], metric);
   const theirs = samples.values(peer, metric);

@@ -91,5 +91,13 @@ TEST(CheckpointKinds, WhatIsAlwaysKept) {
   for (const auto kind : {kJunction, kPromptEnd, kSystemEnd}) EXPECT_TRUE(always_kept(kind));
 }
 
+TEST(SystemEnd, IsThatOfAllSystemMessagesAtTheBeginning) {
+  using Spans = std::vector<MessageSpan>;
+  EXPECT_EQ(system_end(Spans{}), 0);
+  EXPECT_EQ(system_end(Spans{{Role::kUser, 0, 5}, {Role::kSystem, 5, 9}}), 0);
+  EXPECT_EQ(system_end(Spans{{Role::kSystem, 0, 1}, {Role::kSystem, 1, 7}, {Role::kUser, 7, 9}}),
+            7);
+}
+
 }  // namespace
 }  // namespace holdfast

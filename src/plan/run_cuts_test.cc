@@ -57,6 +57,17 @@ TEST(RunCuts, WhereOthersBeginAndWhereItGoesOnIsCutAllTheSame) {
   EXPECT_EQ(run_cuts(input), (Cuts{10, 20, 50, 67}));
 }
 
+TEST(RunCuts, AJunctionBehindTheLastEndOfTurnLeavesThatACut) {
+  const Cuts grid = {10, 40};
+  RunCutsInput input{.grid = grid, .prompt_length = 62, .begin = 10, .chunk_max = 64};
+  input.merged_max = 64;
+  input.junction = 60;
+  EXPECT_EQ(run_cuts(input), (Cuts{40, 60}));
+  const Cuts more = {10, 30, 40};
+  input.grid = more;
+  EXPECT_EQ(run_cuts(input), (Cuts{30, 40, 60}));
+}
+
 TEST(RunCuts, AscendWithinThePromptAndLeaveNoChunkTooLong) {
   std::mt19937 random(1);
   const auto below = [&](TokenPos n) { return static_cast<TokenPos>(random() % n); };

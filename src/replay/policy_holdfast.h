@@ -4,9 +4,10 @@
 // One slot, which is taken by nobody's request after each answer: what it holds goes into
 // memory as if the next request took it, so that nothing is held beside the budget.
 //
-// The prompt's grid is the server's (512 tokens, and the end of each message; of a recording,
-// the one that was recorded); messages end where earlier prompts of the same path ended. What the server decides by measured
-// speeds (a checkpoint may take no more than 3% of reading) is not limited here.
+// The prompt's grid is the server's (512 tokens, and the end of each message; of a recording, the
+// one that was recorded); messages end where earlier prompts of the same path ended. What the
+// server decides by measured speeds (a checkpoint may take no more than 3% of reading) is not
+// limited here.
 #pragma once
 
 #include "replay/policy.h"
