@@ -45,7 +45,7 @@ async function speedGroup(run) {
     const rounds = long ? atMost(1, run.rounds.slow) : run.rounds.speed;
     await section(`interference ${long_prompt_tokens / 1000}K`, () =>
       run.running([holdfastPlain, llama], { slots: 2, context: 40_960 + long_prompt_tokens }, (bench, servers) =>
-        interference(bench, servers, { long_prompt_tokens, warmUp: !long }), rounds));
+        interference(bench, servers, { long_prompt_tokens }), rounds));
   }
 }
 

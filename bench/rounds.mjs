@@ -2,7 +2,11 @@
 //
 //   round 0   A B C      the order is turned round each time, so that
 //   round 1   C B A      a drift of the machine favours nobody
-//   round 2   A B C      (a round before these is not counted: it warms up)
+//   round 2   A B C
+//
+// A process keeps the luck it began with (likely, where its memory lies): of four equal servers
+// one was at 0.87 of another for as long as they ran. So they are started anew for each sitting,
+// which is one round unless it is said otherwise, and the rounds show that luck as noise.
 //
 // Each measurement also notes how much processor time went elsewhere: to the
 // servers that should idle, and to processes that are no part of the bench.
@@ -66,6 +70,7 @@ export class Samples {
   #names;
   #rows = new Map(); // name -> [{metric: number}]
   disturbances = [];
+  sittings = 0; // 0: whoever collects starts servers by himself, for each round
 
   constructor(names) {
     this.#names = names;
@@ -94,7 +99,7 @@ export class Samples {
   }
 
   toJSON() {
-    return { rounds: Object.fromEntries(this.#rows), disturbances: this.disturbances };
+    return { rounds: Object.fromEntries(this.#rows), sittings: this.sittings, disturbances: this.disturbances };
   }
 }
 
@@ -110,19 +115,41 @@ export async function measured(servers, busyIndex, work) {
   }
 }
 
+// Nobody's first request is about the machine.
+const greet = (server) => server.answer({ prompt: 'a '.repeat(32), max_tokens: 4, temperature: 0, cache_prompt: false });
+
+async function beginSitting(servers) {
+  for (const server of servers) {
+    await server.again();
+    await greet(server);
+  }
+}
+
+// Every contestant's turn: [{server, result, elsewhere}].
+async function oneRound(servers, order, input, measure) {
+  const turns = [];
+  for (const server of order) {
+    await settle(servers);
+    const { result, disturbance: elsewhere } = await measured(servers, servers.indexOf(server), () => measure(server, input));
+    turns.push({ server, result, elsewhere });
+  }
+  return turns;
+}
+
 // `makeInput(round)` is called once a round, so that all contestants get the same
-// work; `measure(server, input)` returns {metric: number}.
-export async function interleave(servers, rounds, makeInput, measure, { warmUp = true } = {}) {
+// work; `measure(server, input)` returns {metric: number}. `sitting`: rounds of the same processes.
+// `rehearsed`: each sitting begins with a round that is not counted, for servers that learn.
+export async function interleave(servers, rounds, makeInput, measure, { sitting = 1, rehearsed = false } = {}) {
   const samples = new Samples(servers.map((server) => server.name));
-  let began_ms = performance.now();
-  for (let round = warmUp ? -1 : 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
-    if (round === 0) began_ms = performance.now();
-    const input = await makeInput(round);
+  const began_ms = performance.now();
+  for (let round = 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
     const order = round % 2 === 0 ? servers : [...servers].reverse();
-    for (const server of order) {
-      await settle(servers);
-      const { result, disturbance: elsewhere } = await measured(servers, servers.indexOf(server), () => measure(server, input));
-      if (round < 0) continue;
+    if (round % sitting === 0) {
+      await beginSitting(servers);
+      samples.sittings += 1;
+      if (rehearsed) await oneRound(servers, order, await makeInput(-1 - round), measure);
+    }
+    for (const { server, result, elsewhere } of await oneRound(servers, order, await makeInput(round), measure)) {
       samples.add(server.name, result);
       if (elsewhere) samples.disturbances.push(elsewhere);
     }

@@ -10,7 +10,7 @@ import net from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { healthy } from './client.mjs';
+import { healthy, post } from './client.mjs';
 
 const start_limit_ms = 300_000;
 const stop_limit_ms = 20_000;
@@ -78,27 +78,43 @@ function freePort() {
 // --- a running server --------------------------------------------------------
 
 export class Server {
+  #contestant;
+  #settings;
+  #log;
+
   static async start(contestant, settings, logFolder) {
-    const port = await freePort();
-    const log = `${logFolder}/${contestant.name.replace(/[^a-z0-9]+/gi, '-')}.log`;
-    mkdirSync(dirname(log), { recursive: true });
-    const args = argumentsFor(contestant, settings, port);
-    const began_ms = performance.now();
-    const child = launch(contestant.program, args, { log, env: environmentFor(contestant) });
-    const server = new Server(contestant, child, port, args);
-    await server.#waitUntilHealthy(began_ms, log);
+    const server = new Server(contestant, settings, logFolder);
+    await server.#launch();
     return server;
   }
 
-  constructor(contestant, child, port, args) {
+  constructor(contestant, settings, logFolder) {
     this.name = contestant.name;
     this.kind = contestant.kind;
-    this.child = child;
-    this.pid = child.pid;
-    this.port = port;
-    this.args = args;
+    this.#contestant = contestant;
+    this.#settings = settings;
+    this.#log = `${logFolder}/${contestant.name.replace(/[^a-z0-9]+/gi, '-')}.log`;
+  }
+
+  async #launch() {
+    mkdirSync(dirname(this.#log), { recursive: true });
+    this.port = await freePort();
+    this.args = argumentsFor(this.#contestant, this.#settings, this.port);
     this.agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
-    this.ready_ms = NaN;
+    const began_ms = performance.now();
+    this.child = launch(this.#contestant.program, this.args, { log: this.#log, env: environmentFor(this.#contestant) });
+    this.pid = this.child.pid;
+    await this.#waitUntilHealthy(began_ms, this.#log);
+  }
+
+  // A new process in the place of this one, on another port.
+  async again() {
+    await this.stop();
+    await this.#launch();
+  }
+
+  answer(body) {
+    return post(this, '/v1/completions', body);
   }
 
   async #waitUntilHealthy(began_ms, log) {

@@ -13,9 +13,7 @@ import { median, noiseOf, pairedRatio, summary } from './stats.mjs';
 // The one tolerance that is claimed: where nothing can be reused, nothing is lost either.
 export const tolerance = 0.03;
 
-// Where the same processes serve all rounds, luck that a process had when it began (likely, where its
-// memory lies) stays with it: of four equal servers one was at 0.87 of another in nine rounds, and at
-// 0.97 of it with longer prompts. Rounds cannot tell that from a difference.
+// Where the same processes serve all rounds, these cannot tell their luck (rounds.mjs) from a difference.
 const luck_of_processes = 0.1;
 
 const finite = (list) => list.filter(Number.isFinite);
@@ -37,13 +35,13 @@ export function reuseState(ours, theirs, oracle) {
 const idOf = ({ scenario, variant, measure, peer }) => [scenario, variant, measure, peer].filter(Boolean).join(' | ');
 
 // From the metrics of a Samples; null where a side has none. `counted` says that the metric
-// is no time: few rounds tell as much as many. `lasting`: servers were not started anew for each round.
-export function timedItem(samples, peer, metric, { counted = false, lasting = false, ...about }) {
+// is no time: few rounds tell as much as many.
+export function timedItem(samples, peer, metric, { counted = false, ...about }) {
   const ours = samples.values(samples.names[0], metric);
   const theirs = samples.values(peer, metric);
   const ratio = pairedRatio(ours, theirs);
   if (ratio.rounds === 0) return null;
-  const least = lasting ? luck_of_processes * ratio.median : 0;
+  const least = samples.sittings === 1 ? luck_of_processes * ratio.median : 0;
   const noise = counted ? Math.max(tolerance, 2 * ratio.mad) : Math.max(noiseOf(ratio), least);
   return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, noise,
     state: stateOf(ratio.median, noise, about.better) };
@@ -78,7 +76,7 @@ function workloadItems({ name, variant, samples, chance }) {
 function sectionItems(section) {
   return (section.tables ?? []).filter(({ topic }) => topic).flatMap(({ topic, claim, counted, unit, better, rows }) =>
     rows.flatMap(({ label, samples, metric }) => samples.names.slice(1).map((peer) =>
-      timedItem(samples, peer, metric, { topic, claim, scenario: section.name, variant: '', measure: label, unit, better, counted, lasting: true }))))
+      timedItem(samples, peer, metric, { topic, claim, scenario: section.name, variant: '', measure: label, unit, better, counted }))))
     .filter(Boolean);
 }
 

@@ -48,7 +48,7 @@ async function measure(server, { talks, fresh }) {
 // The first server has the tier, the second does not.
 export async function disk(bench, servers) {
   bench.say('disk: a mixed load with the tier and without');
-  const samples = await interleave(servers, bench.rounds, () => makeInput(bench.prompts), measure);
+  const samples = await interleave(servers, bench.rounds, () => makeInput(bench.prompts), measure, { sitting: Infinity, rehearsed: true });
   const status = await (await fetch(`http://127.0.0.1:${servers[0].port}/cache`)).json();
   const row = (label, metric) => ({ label, samples, metric });
   return {

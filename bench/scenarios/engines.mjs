@@ -4,6 +4,8 @@ import { decodeRate, generateAll, wall_s } from '../requests.mjs';
 import { interleave } from '../rounds.mjs';
 import { sum } from '../stats.mjs';
 
+const stay = { sitting: Infinity, rehearsed: true };
+
 async function measureDecode(server, { prompts, answer_tokens }) {
   const answers = await generateAll(server, prompts, answer_tokens, false);
   return { rate: sum(answers.map((answer) => decodeRate(answer.timings))) };
@@ -27,13 +29,13 @@ async function besideBusyProcess(work) {
 async function decodeRow(bench, servers, label, { streams, answer_tokens }) {
   bench.say(`engines: ${label}`);
   const samples = await interleave(servers, bench.rounds,
-    async () => ({ prompts: await bench.prompts.many(streams, 64), answer_tokens }), measureDecode);
+    async () => ({ prompts: await bench.prompts.many(streams, 64), answer_tokens }), measureDecode, stay);
   return { label, samples, metric: 'rate' };
 }
 
 async function prefillRow(bench, servers, label, length) {
   bench.say(`engines: ${label}`);
-  const samples = await interleave(servers, bench.rounds, () => bench.prompts.many(1, length), measurePrefill);
+  const samples = await interleave(servers, bench.rounds, () => bench.prompts.many(1, length), measurePrefill, stay);
   return { label, samples, metric: 'rate' };
 }
 

@@ -53,11 +53,11 @@ async function measure(server, { short, long }) {
 }
 
 // Needs a context of `long_prompt_tokens` and of answer_tokens_max.
-export async function interference(bench, servers, { long_prompt_tokens, warmUp = true }) {
+export async function interference(bench, servers, { long_prompt_tokens }) {
   bench.say(`interference: a stream beside a prompt of ${long_prompt_tokens} tokens`);
   const samples = await interleave(servers, bench.rounds, async () => ({
     short: await bench.prompts.tokens(64), long: await bench.prompts.tokens(long_prompt_tokens),
-  }), measure, { warmUp });
+  }), measure);
   const row = (label, metric) => ({ label, samples, metric });
   return {
     name: `interference ${long_prompt_tokens / 1000}K`,

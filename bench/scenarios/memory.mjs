@@ -27,7 +27,7 @@ export function memory(atStart, atEnd) {
     name: 'memory',
     title: 'Memory',
     text: 'Resident memory in MiB from `/proc/PID/status`; "file" is mostly the mapped model. At the end the ' +
-      'servers have done the scenarios above; a server with prompt caches has filled them.',
+      'servers have done the last round above.',
     tables: [{ unit: 'MiB', better: 'lower', topic: 'no reuse', claim: true, counted: true,
       rows: [{ label: 'after start', samples: samplesOf(atStart), metric: 'rss' }] }],
     plainTables: [{

@@ -13,9 +13,9 @@ export async function speculation(bench, [ours, plain, peer], { label, answer_to
     const metric = count === 1 ? 'server' : 'together';
     const makeInput = async () => ({ prompts: await bench.prompts.many(count, prompt_tokens), answer_tokens, streamed: count > 1 });
     bench.say(`speculation: ${name}`);
-    const itself = await interleave([ours, plain], bench.rounds, makeInput, measure);
+    const itself = await interleave([ours, plain], bench.rounds, makeInput, measure, { sitting: 5, rehearsed: true });
     rows.itself.push({ label: name, samples: itself, metric });
-    rows.peer.push({ label: name, samples: await interleave([ours, peer], seldom, makeInput, measure), metric });
+    rows.peer.push({ label: name, samples: await interleave([ours, peer], seldom, makeInput, measure, { sitting: Infinity, rehearsed: true }), metric });
     if (count > 1) rows.whole.push({ label: `${name}, whole requests`, samples: itself, metric: 'wall' });
   }
   return rows;

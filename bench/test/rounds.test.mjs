@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { atMost, exactly, goesOn } from '../rounds.mjs';
+import { atMost, exactly, goesOn, interleave } from '../rounds.mjs';
 
 // How many rounds of so many seconds there are.
 function count(rounds, seconds) {
@@ -22,4 +22,31 @@ test('what is cheap is repeated often, what is dear as often as it must be', () 
 test('a limit counts for both ends', () => {
   assert.deepEqual(atMost(1, { least: 2, most: 5, seconds: 60 }), { least: 1, most: 1, seconds: 60 });
   assert.deepEqual(atMost(Infinity, exactly(3)), exactly(3));
+});
+
+// Servers that compute nothing and write down what happens to them.
+function twoServers(events) {
+  return ['a', 'b'].map((name) => ({ name, pid: process.pid, again: async () => events.push(`${name} again`), answer: async () => {} }));
+}
+
+const measureInto = (events) => async (server, input) => {
+  events.push(`${server.name} ${input}`);
+  return { value: input };
+};
+
+test('servers are started anew for each round, and take turns', async () => {
+  const events = [];
+  const samples = await interleave(twoServers(events), exactly(2), (round) => round, measureInto(events));
+  assert.deepEqual(events, ['a again', 'b again', 'a 0', 'b 0', 'a again', 'b again', 'b 1', 'a 1']);
+  assert.deepEqual(samples.values('a', 'value'), [0, 1]);
+  assert.equal(samples.sittings, 2);
+});
+
+test('servers that learn have a rehearsal, which is not counted', async () => {
+  const events = [];
+  const samples = await interleave(twoServers(events), exactly(3), (round) => round, measureInto(events), { sitting: 2, rehearsed: true });
+  assert.equal(events.filter((event) => event === 'a again').length, 2);
+  assert.equal(events.filter((event) => event.startsWith('a ') && event !== 'a again').length, 5);
+  assert.deepEqual(samples.values('b', 'value'), [0, 1, 2]);
+  assert.equal(samples.sittings, 2);
 });

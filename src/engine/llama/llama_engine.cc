@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engine/llama/llama_context_params.h"
+#include "engine/llama/llama_planes.h"
 #include "engine/llama/llama_rows.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_threads.h"
@@ -51,12 +52,13 @@ LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr con
       context_tokens_(static_cast<TokenPos>(llama_n_ctx_seq(context_.get()))),
       chunk_tokens_max_(static_cast<TokenPos>(llama_n_ubatch(context_.get()))),
       decode_tokens_max_(1 + config.draft_tokens_max),
+      rollback_depth_(static_cast<TokenPos>(llama_n_rs_seq(context_.get()))),
       vocabulary_(
           static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
       slots_(static_cast<std::size_t>(config.slots)),
       row_maps_(static_cast<std::size_t>(config.slots)) {
   if (Part* snapshot = const_cast<Part*>(shape_.find(PartKind::kSnapshot))) {
-    snapshot->rollback_depth = static_cast<TokenPos>(llama_n_rs_seq(context_.get()));
+    snapshot->rollback_depth = rollback_depth_;
   }
   if (config.mtp) {
     hidden_width_ = static_cast<std::size_t>(llama_model_n_embd_out(model_.get()));
@@ -103,7 +105,8 @@ void LlamaEngine::append_to_batch(SlotId slot, Token token, TokenPos position, b
   batch_logits_.push_back(logits ? 1 : 0);
 }
 
-Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots) {
+// Each of the slots has `count` tokens in it.
+Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots, TokenPos count) {
   batch_sequence_pointers_.clear();
   for (llama_seq_id& sequence : batch_sequences_) batch_sequence_pointers_.push_back(&sequence);
 
@@ -115,6 +118,7 @@ Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots) {
   batch.seq_id = batch_sequence_pointers_.data();
   batch.logits = batch_logits_.data();
 
+  set_planes(context_.get(), taken_back_at_most(count, rollback_depth_));
   int status = 0;
   std::string reason;
   try {
@@ -154,7 +158,7 @@ void LlamaEngine::note_batch(SlotId slot, int begin, TokenPos count, TokenPos ou
   now.batch_begin = begin;
   now.batch_tokens = count;
   now.outputs = outputs;
-  now.rollback_left = std::min(static_cast<TokenPos>(llama_n_rs_seq(context_.get())), count - 1);
+  now.rollback_left = taken_back_at_most(count, rollback_depth_);
 }
 
 Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {
@@ -166,7 +170,7 @@ Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits)
     const bool wanted = logits == LogitsOf::kLastToken && i + 1 == count;
     append_to_batch(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
   }
-  if (auto run = run_batch({&slot, 1}); !run) return run;
+  if (auto run = run_batch({&slot, 1}, count); !run) return run;
   note_batch(slot, 0, count, logits == LogitsOf::kLastToken ? 1 : 0);
   return {};
 }
@@ -186,7 +190,7 @@ Result<void> LlamaEngine::decode(std::span<const DecodeStep> steps) {
     for (const Token token : step.tokens) append_to_batch(step.slot, token, position++, true);
     slots.push_back(step.slot);
   }
-  if (auto run = run_batch(slots); !run) return run;
+  if (auto run = run_batch(slots, count); !run) return run;
   int begin = 0;
   for (const SlotId slot : slots) {
     note_batch(slot, begin, count, count);

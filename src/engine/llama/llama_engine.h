@@ -6,8 +6,8 @@
 //
 // Traps of the library and where each is disarmed:
 //   X1  seq_rm on a recurrent state answers true beyond the last ubatch, with a
-//       stale state: can_cut() bounds the depth by min(n_rs_seq, tokens - 1) of
-//       the slot's last own batch, and allows one cut per batch
+//       stale state: can_cut() bounds the depth by what the slot's last own batch
+//       kept (llama_planes.h), and allows one cut per batch
 //   X2  seq_rm of a middle range punches a hole into hybrids: only tails are cut
 //   X3  seq_rm on a sliding window never fails although the window is gone:
 //       can_cut() looks at the oldest position held
@@ -115,7 +115,7 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] bool snapshot_allows_cut(const SlotState& slot, TokenPos position) const;
   [[nodiscard]] bool window_allows_cut(SlotId slot, TokenPos position) const;
   void append_to_batch(SlotId slot, Token token, TokenPos position, bool logits);
-  [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots);
+  [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots, TokenPos count);
   void note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs);
   void forget_outputs();
   [[nodiscard]] int batch_row(SlotId slot, TokenPos row) const;
@@ -132,6 +132,7 @@ class LlamaEngine final : public Engine {
   TokenPos context_tokens_ = 0;
   TokenPos chunk_tokens_max_ = 0;
   TokenPos decode_tokens_max_ = 1;
+  TokenPos rollback_depth_ = 0;  // that there are planes for
   std::size_t vocabulary_ = 0;
   std::size_t hidden_width_ = 0;  // 0: hidden rows are not kept
   std::vector<SlotState> slots_;

@@ -456,6 +456,32 @@ TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   EXPECT_FALSE(engine.can_cut(kSlot, engine.length(kSlot) - 1)) << "after a single token";
 }
 
+// A batch writes the planes that it can use, and steps of other sizes lie between.
+TEST(LlamaTraps, ABatchIsTakenBackAsFarAsItIsLong) {
+  const auto model = load_tiny("qwen35", {.rollback_depth = 3});
+  Engine& engine = *model.engine;
+  const auto logits_after = [&](SlotId slot, TokenPos read, TokenPos back) {
+    engine.clear(slot);
+    prefill(engine, slot, random_tokens(kChunk, 1));
+    prefill(engine, slot, random_tokens(1, 2));
+    const Tokens drafted = random_tokens(4, 3);
+    prefill(engine, slot, Tokens(drafted.begin(), drafted.begin() + read));
+    EXPECT_EQ(engine.cut(slot, engine.length(slot) - back), CutAnswer::kDone);
+    prefill(engine, slot, Tokens{7});
+    return decode_greedily(engine, slot, 1);
+  };
+  for (TokenPos read = 2; read <= 4; ++read) {
+    for (TokenPos back = 1; back < read; ++back) {
+      SCOPED_TRACE(std::to_string(back) + " of " + std::to_string(read) + " taken back");
+      const auto rolled_back = logits_after(kSlot, read, back);
+      const auto direct = logits_after(kOther, read - back, 0);
+      for (std::size_t i = 0; i < direct.size(); ++i) ASSERT_NEAR(rolled_back[i], direct[i], 1e-3);
+    }
+  }
+  prefill(engine, kSlot, random_tokens(5, 4));
+  EXPECT_FALSE(engine.can_cut(kSlot, engine.length(kSlot) - 1)) << "longer than a draft";
+}
+
 // X4: a batch of several sequences may have moved the planes of this one.
 TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
   const auto model = load_tiny("qwen35", {.rollback_depth = 3});

@@ -269,8 +269,7 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
   if (!text) return text.error();
   const auto source = companion_for(config, model->get());
   if (!source) return source.error();
-  const bool on_gpu = config.gpu_layers != 0 && has_gpu();
-  sized = with_companion(sized, *source, *shape, {on_gpu, free_memory_bytes()});
+  sized = with_companion(sized, *source, *shape, free_memory_bytes());
   auto engine = LlamaEngine::create(*model, sized, std::move(*shape));
   if (!engine) return engine.error();
   if (config.warm_up) {
@@ -278,7 +277,7 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
   }
   LoadedModel loaded;
   loaded.text = std::move(*text);
-  loaded.on_gpu = on_gpu;
+  loaded.on_gpu = config.gpu_layers != 0 && has_gpu();
   if (auto added = add_companion(loaded, *source, *model, **engine, sized); !added) {
     return added.error();
   }
