@@ -24,7 +24,7 @@ void DraftCosts::note_step(TokenPos rows, double ms) { steps_.note(rows, ms); }
 void DraftCosts::note_call(const Call& call, double ms) {
   if (call.slots != call_slots_) calls_.interrupt();
   call_slots_ = call.slots;
-  calls_.note(std::clamp(call.longest, 1, TimesBySize::kSizeMost), ms);
+  calls_.note(std::clamp(call.longest, 1, TimesBySize::kSizeMost), ms / steps_.slowness());
   drafted_ = kCallsKept * drafted_ + std::max(call.drafted, 0);
   stops_ = kCallsKept * stops_ + std::max(call.stopped, 0);
 }
@@ -52,8 +52,8 @@ double DraftCosts::share(TokenPos longest) const {
 double DraftCosts::besides(const StepShape& shape) const {
   if (shape.asked == 0 || !steps_.knows_any()) return 0.0;
   const double tokens = std::max(share(shape.longest) * shape.longest, 1.0);
-  return (calls_.knows_any() ? calls_.ms(tokens) : 0.0) + shape.drafting * fixed_.ms() +
-         undoing(shape);
+  return (calls_.knows_any() ? steps_.slowness() * calls_.ms(tokens) : 0.0) +
+         shape.drafting * fixed_.ms() + undoing(shape);
 }
 
 // A slot that went back leaves the others' batch and has one of its own.

@@ -21,6 +21,10 @@ constexpr double kBetter = 1.02;
 // A context that grows by this many tokens has not changed a step's time by much, and
 // a run of five steps without drafts in 512 loses less than a hundredth.
 constexpr std::uint64_t kBaselineNotes = 512;
+// A machine that is slow for a while makes what it measures then look bad: whoever begins to draft
+// looks back soon, later where changes cost much, and less often each time.
+constexpr double kBaselineFirst = 16.0;
+constexpr double kBaselineForChange = 32.0;
 // Where steps never settle, because slots come and go, a baseline gives nothing.
 constexpr std::uint64_t kBaselineApart = 64;
 
@@ -70,7 +74,8 @@ void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers o
   most = std::min(most, AcceptanceByPosition::kPositions);
   uncut_ =
       std::ranges::any_of(requests, [](const PacedRequest& one) { return one.cut < one.most; });
-  prospects_.assign(static_cast<std::size_t>(most) + 1, {.ms = 0.0, .tokens = others.tokens});
+  prospects_.assign(static_cast<std::size_t>(most) + 1,
+                    {.tokens = others.tokens, .tokens_at_best = others.tokens});
   std::vector<StepShape> shapes(prospects_.size(), {.waiting = others.rows});
   for (const PacedRequest& request : requests) {
     const auto tokens =
@@ -78,6 +83,7 @@ void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers o
     for (std::size_t length = 0; length < shapes.size(); ++length) {
       const std::size_t own = std::min(length, tokens.size() - 1);
       prospects_[length].tokens += tokens[own];
+      prospects_[length].tokens_at_best += 1.0 + static_cast<double>(own);
       shapes[length].waiting += request.waiting;
       shapes[length].asked += static_cast<TokenPos>(own);
       shapes[length].longest = static_cast<TokenPos>(length);
@@ -127,12 +133,13 @@ void DraftPace::begin_next_run() {
 bool DraftPace::wants_baseline() const {
   const TimesBySize& steps = costs_.steps();
   if (steps.timeless() || steps.notes() < no_baseline_before_) return false;
-  return !steps.seen_lately(at(0).rows, here() > 0 ? kBaselineNotes : steps.notes() + 1);
+  return !steps.seen_lately(at(0).rows, here() > 0 ? baseline_every_ : steps.notes() + 1);
 }
 
 void DraftPace::begin_baseline() {
   begin_run(Why::kBaseline, 0, TimesBySize::kRun);
-  no_baseline_before_ = costs_.steps().notes() + kBaselineApart;
+  no_baseline_before_ = costs_.steps().notes() + std::min(kBaselineApart, baseline_every_);
+  baseline_every_ = std::min(2 * baseline_every_, kBaselineNotes);
 }
 
 void DraftPace::reconsider() {
@@ -168,6 +175,10 @@ bool DraftPace::worth_changing_to(TokenPos length) const {
 void DraftPace::change_to(TokenPos length) {
   if (length == here()) return;
   balance_ -= change_steps();
+  if (here() == 0) {
+    const double first = kBaselineFirst + kBaselineForChange * change_steps();
+    baseline_every_ = std::min(static_cast<std::uint64_t>(first), kBaselineNotes);
+  }
   length_ = length;
 }
 
@@ -183,7 +194,8 @@ void DraftPace::begin_run(Why why, TokenPos length, int steps) {
 void DraftPace::try_out() {
   TokenPos other = hopeful_trial();
   if (other == here()) other = longer_trial();
-  if (other == here() || trials_ < std::min(price(other), kAccountMost)) return;
+  const double needed = could_pay(other) ? std::min(price(other), kAccountMost) : kAccountMost;
+  if (other == here() || trials_ < needed) return;
   trials_ = std::min(trials_, price(other));  // what better times have left is not for trials
   trials_ -= 2.0 * change_steps();
   begin_run(Why::kTrial, other, run_steps());
@@ -207,6 +219,10 @@ TokenPos DraftPace::longer_trial() const {
   const double bearable = kLittleMore * price(length);
   while (length < most() && price(length + 1) <= bearable) ++length;
   return length;
+}
+
+bool DraftPace::could_pay(TokenPos length) const {
+  return at(length).tokens_at_best / at(length).ms_at_best > kBetter * at(here()).rate();
 }
 
 // Of a run, there and back again.

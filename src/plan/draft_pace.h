@@ -17,35 +17,39 @@
 //
 // On a GPU steps are slow after a change, so what is found out is found out in runs of
 // equal steps (TimesBySize::kRun): a trial of another length, and, while drafting is on,
-// a baseline without drafts now and then. Where changes cost nothing a trial is one step.
+// a baseline without drafts: soon after it began, and then less and less often. Where changes cost
+// nothing a trial is one step.
 //
 // Two accounts, counted in steps without a draft, bound what a wrong estimate can cost:
 //   - trials: each step pays in a hundredth. When that bears what a run loses at worst,
 //     another length is tried: one whose cost was only guessed and may turn out well, or
-//     else a longer one (the choice may be none at all). What a trial gains is paid in
+//     else a longer one (the choice may be none at all). One that would not pay if all of it
+//     were right has to wait until the account is full. What a trial gains is paid in
 //     too, so after a lucky one the next follows at once: that is how drafting comes back
 //     when a text becomes easy. A run that gained also buys the balance out of its debt.
 //   - balance: what drafts have gained over steps without one, less what changes have
 //     cost. While it is overdrawn, nothing is drafted, whatever the estimates promise.
 //
-// What simulation reaches (draft_pace_test.cc; all its worlds, six seeds; 5000 tokens a
-// slot, times that are up to a tenth off). Each number is that of the worst seed:
+// What simulation reaches (draft_pace_test.cc; every fifth of its worlds, four seeds; 5000
+// tokens a slot, times that are up to a tenth off). Each number is that of the worst seed:
 //
 //                                        of never     of the best length in hindsight
 //                                        at worst     at worst   19 of 20   median
-//   changes cost nothing, 1 slot         0.961        0.78       0.97       0.99
-//   the same, one time in 50 is odd      0.960        0.83       0.96       0.99
-//   the same, 4 slots                    0.974        0.97       0.98       0.99
-//   the same, a row costs 0.5 or 0.9     0.982        0.97       0.98       0.99
-//   states that are copied, 1 slot       0.968        0.86       0.96       0.99
-//   the same, 4 slots                    0.949        0.91       0.97       0.99
-//   changes cost two steps, 1 slot       0.967        0.80       0.94       1.00
-//   the same, 4 slots                    0.978        0.95       0.96       1.02
-//   the same, one time in 50 is odd      0.972        0.80       0.94       1.00
-//   the same, drafts that end early      0.974        0.86       0.91       0.99
-//   the same, slots come and go          0.981        0.90       0.94       1.01
-//   changes cost six steps, 1 slot       0.965        0.87       0.91       0.98
-//   the same, 4 slots                    0.977        0.93       0.95       0.99
+//   changes cost nothing, 1 slot         0.969        0.86       0.96       0.99
+//   the same, one time in 50 is odd      0.982        0.91       0.96       0.99
+//   the same, 4 slots                    0.978        0.92       0.98       0.99
+//   the same, a row costs 0.5 or 0.9     0.984        0.97       0.97       0.98
+//   the same, slow for a while, 1 slot   0.980        0.86       0.86       0.98
+//   the same, 4 slots                    0.981        0.98       0.98       0.99
+//   states that are copied, 1 slot       0.976        0.85       0.93       0.99
+//   the same, 4 slots                    0.979        0.92       0.98       0.99
+//   changes cost two steps, 1 slot       0.979        0.91       0.94       0.98
+//   the same, 4 slots                    0.978        0.92       0.93       0.99
+//   the same, one time in 50 is odd      0.978        0.91       0.92       0.98
+//   the same, drafts that end early      0.966        0.86       0.89       0.98
+//   the same, slots come and go          0.980        0.85       0.92       0.99
+//   changes cost six steps, 1 slot       0.972        0.89       0.89       0.97
+//   the same, 4 slots                    0.989        0.95       0.95       0.99
 //
 // Farthest from the best length are worlds where one row more costs a large part of a step
 // (found out only by trying the lengths around it), and gains of a tenth, which luck hides
@@ -117,6 +121,7 @@ class DraftPace {
     double undoing_ms = 0.0;
     double ms_at_best = 0.0;
     double tokens = 0.0;
+    double tokens_at_best = 0.0;  // if all were right
     TokenPos rows = 0;
     TokenPos waiting = 0;
     [[nodiscard]] double rate() const { return tokens / ms; }
@@ -138,6 +143,7 @@ class DraftPace {
   void try_out();
   [[nodiscard]] TokenPos hopeful_trial() const;
   [[nodiscard]] TokenPos longer_trial() const;
+  [[nodiscard]] bool could_pay(TokenPos length) const;
   [[nodiscard]] double price(TokenPos length) const;
   [[nodiscard]] double lost(double ms, double tokens) const;
   [[nodiscard]] double change_steps() const;
@@ -160,6 +166,7 @@ class DraftPace {
   int run_left_ = 0;
   double run_gained_ = 0.0;
   std::uint64_t no_baseline_before_ = 0;  // this many notes
+  std::uint64_t baseline_every_ = 0;      // so many, while drafting is on
   // Of the step at hand.
   std::vector<Prospect> prospects_;  // with a draft of 0, 1, 2 ...
   bool uncut_ = false;               // some drafts cannot be cut where they are wrong

@@ -32,9 +32,11 @@ struct DraftWorld {
   std::array<double, 2> call_change_ms{};
   double idea = 1.0;       // chance that the companion proposes a token, after each
   double odd_share = 0.0;  // of the times are measured twenty times too long
-  int alone_every = 0;     // not 0: every other so many steps, only the first slot writes
-  bool copied = false;     // what is wrong cannot be cut: the state before it is brought back
-  double back_ms = 0.0;    // which takes so long
+  double phase_ms =
+      0.0;  // not 0: in every fourth stretch of this length, all takes 1.4 times as long
+  int alone_every = 0;   // not 0: every other so many steps, only the first slot writes
+  bool copied = false;   // what is wrong cannot be cut: the state before it is brought back
+  double back_ms = 0.0;  // which takes so long
 };
 
 class DraftSimulation {
@@ -122,8 +124,8 @@ class DraftSimulation {
 
   void draft(const DraftCosts::Call& call) {
     const TokenPos size = std::max(call.longest, 1);
-    const double ms =
-        world_.draft_ms * std::max(call.drafted, 1) + call_.extra(size, world_.call_change_ms);
+    const double ms = slowed(world_.draft_ms * std::max(call.drafted, 1) +
+                             call_.extra(size, world_.call_change_ms));
     ms_ += ms;
     pace_.costs().note_call(call, measured(ms));
     for (int i = 0; i < call.slots; ++i) {
@@ -138,7 +140,7 @@ class DraftSimulation {
     for (const TokenPos each : rows) ++batches[each];
     for (const auto& [each, count] : batches) {
       const TokenPos size = each * count;
-      const double ms = world_.step_ms(size) + step_.extra(size, world_.change_ms);
+      const double ms = slowed(world_.step_ms(size) + step_.extra(size, world_.change_ms));
       ms_ += ms;
       pace_.costs().note_step(size, measured(ms));
     }
@@ -164,6 +166,10 @@ class DraftSimulation {
     return 1.0 + right;
   }
 
+  [[nodiscard]] double slowed(double ms) const {
+    const bool slow = world_.phase_ms > 0.0 && static_cast<int>(ms_ / world_.phase_ms) % 4 == 3;
+    return slow ? 1.4 * ms : ms;
+  }
   double measured(double ms) {
     return ms * (0.9 + 0.2 * uniform()) * (uniform() < world_.odd_share ? 20.0 : 1.0);
   }

@@ -53,19 +53,21 @@ void TimesBySize::note(TokenPos size, double ms) {
   }
   ++notes_;
   learn_time(size, ms);
-  in_run_ = std::min(in_run_ + 1, kRun);
+  in_run_ = std::min(in_run_ + 1, kLongRun);
 }
 
 void TimesBySize::learn_time(TokenPos size, double ms) {
   Visited& visited = visited_[size];
   const bool settled = in_run_ >= kSettling;
   if (!settled) first_[static_cast<std::size_t>(in_run_)] = ms;
-  if (in_run_ == 0) visited.first.note(ms);
-  if (settled || !changes_cost()) {
-    visited.settled.note(ms);
-    visited.settled_at = notes_;
+  if (in_run_ == 0) visited.first.note(ms / slowness());
+  if (settled || !changes_cost()) visited.settled_at = notes_;
+  if (in_run_ >= kLongRun && visited.settled.known()) {
+    slowness_.note(ms / visited.settled.ms());
+  } else if (settled || !changes_cost()) {
+    visited.settled.note(ms / slowness());
   }
-  if (settled && visited.settled.known()) learn_change(visited.settled.ms());
+  if (settled && visited.settled.known()) learn_change(slowness() * visited.settled.ms());
   remember(size, visited);
 }
 
@@ -86,7 +88,7 @@ void TimesBySize::remember(TokenPos size, const Visited& visited) {
   auto at = std::ranges::lower_bound(known_, size, {}, &Point::size);
   const double least = at == known_.begin() ? kLeastShare * visited.first.ms() : std::prev(at)->ms;
   if (at == known_.end() || at->size != size) at = known_.insert(at, Point{size, 0.0});
-  const double guess = visited.first.ms() - std::max(extra_.front().ms(), 0.0);
+  const double guess = visited.first.ms() - std::max(extra_.front().ms(), 0.0) / slowness();
   at->ms = visited.settled.known() ? visited.settled.ms() : std::max(guess, least);
 }
 
@@ -94,7 +96,7 @@ bool TimesBySize::knows(TokenPos size) const {
   return std::ranges::binary_search(known_, size, {}, &Point::size);
 }
 
-double TimesBySize::ms(double size) const {
+double TimesBySize::usual_ms(double size) const {
   if (known_.empty()) return nominal(size);
   const auto above = std::ranges::lower_bound(
       known_, size, {}, [](const Point& point) { return static_cast<double>(point.size); });
@@ -109,7 +111,7 @@ double TimesBySize::ms_at_best(TokenPos size) const {
   const auto at = std::ranges::lower_bound(known_, size, {}, &Point::size);
   const double line = ms(size);
   if (at == known_.begin() || (at != known_.end() && at->size == size)) return line;
-  return (line + std::min(line, std::prev(at)->ms)) / 2.0;
+  return (line + std::min(line, slowness() * std::prev(at)->ms)) / 2.0;
 }
 
 // From one end of what is known onwards. More never takes less time, nor more than in
@@ -128,12 +130,12 @@ double TimesBySize::change_ms() const {
   if (known_.empty()) return 0.0;
   double sum = 0.0;
   for (const MiddleTime& extra : extra_) sum += std::max(extra.ms(), 0.0);
-  return std::min(sum, kChangeMost * known_.front().ms);
+  return std::min(sum, kChangeMost * slowness() * known_.front().ms);
 }
 
 bool TimesBySize::changes_cost() const {
   if (!extra_.front().known()) return notes_ > 0;  // to be found out
-  return change_ms() > kNoMatter * known_.front().ms;
+  return change_ms() > kNoMatter * slowness() * known_.front().ms;
 }
 
 bool TimesBySize::seen_lately(TokenPos size, std::uint64_t notes) const {
@@ -156,6 +158,9 @@ std::vector<std::string> TimesBySize::check() const {
     if (!std::isfinite(point.ms) || point.ms <= 0.0) {
       violations.push_back("D2: size " + std::to_string(point.size) + " has no time");
     }
+  }
+  if (!std::isfinite(slowness()) || slowness() <= 0.0) {
+    violations.emplace_back("D2: the slowness is none");
   }
   if (!std::isfinite(change_ms()) || change_ms() < 0.0) {
     violations.emplace_back("D2: a change has no cost");

@@ -19,9 +19,14 @@
 // nothing, as on a processor, every time enters; and a size that never lasts long enough
 // is guessed from its first times, less what the change cost.
 //
+// A machine is slower at times, for everything alike. Work that goes on after its size's time is
+// known tells how slow it is now, and the times of all sizes with it: one that was measured in
+// better times is not taken for a cheap one.
+//
 // Invariants, verified by check():
 //   D1  every size that is kept lies between 1 and kSizeMost
-//   D2  every time is finite and more than nothing; a change costs nothing or more
+//   D2  every time, and the slowness, is finite and more than nothing; a change costs nothing
+//       or more
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -70,6 +75,8 @@ class TimesBySize {
   static constexpr int kSettling = 2;
   // A run of one size that is long enough to be believed.
   static constexpr int kRun = kSettling + 3;
+  // One that goes on for so long says no more about its size, but how slow the machine is.
+  static constexpr int kLongRun = 16;
 
   // Before anything is known a size of 1 takes 1, and each unit more this share of it.
   explicit TimesBySize(double share_of_one_more) : share_(share_of_one_more) {}
@@ -83,7 +90,9 @@ class TimesBySize {
   [[nodiscard]] bool timeless() const { return notes_ == 0 && timeless_; }
   [[nodiscard]] bool knows_any() const { return !known_.empty(); }
   [[nodiscard]] bool knows(TokenPos size) const;
-  [[nodiscard]] double ms(double size) const;
+  [[nodiscard]] double ms(double size) const { return slowness() * usual_ms(size); }
+  // How much longer everything takes now than usual.
+  [[nodiscard]] double slowness() const { return slowness_.known() ? slowness_.ms() : 1.0; }
   // As little as it may be, where the time is a guess along a line: halfway from there to
   // the next smaller size that is known.
   [[nodiscard]] double ms_at_best(TokenPos size) const;
@@ -115,12 +124,14 @@ class TimesBySize {
   void learn_change(double settled_ms);
   void learn_time(TokenPos size, double ms);
   void remember(TokenPos size, const Visited& visited);
+  [[nodiscard]] double usual_ms(double size) const;
   [[nodiscard]] double beyond(double size, Point end) const;
   [[nodiscard]] double nominal(double size) const { return 1.0 + share_ * (size - 1.0); }
 
   double share_;
   std::map<TokenPos, Visited> visited_;
-  std::vector<Point> known_;  // those whose time is believed, ascending
+  std::vector<Point> known_;  // those whose usual time is believed, ascending
+  SteadyTime slowness_;
   std::uint64_t notes_ = 0;
   bool timeless_ = false;
   // The run at hand.
