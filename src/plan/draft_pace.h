@@ -17,8 +17,8 @@
 //
 // On a GPU steps are slow after a change, so what is found out is found out in runs of
 // equal steps (TimesBySize::kRun): a trial of another length, and, while drafting is on,
-// a baseline without drafts: soon after it began, and then less and less often. Where changes cost
-// nothing a trial is one step.
+// a baseline without drafts, soon after it began and then less and less often. Where
+// changes cost nothing a trial is one step.
 //
 // Two accounts, counted in steps without a draft, bound what a wrong estimate can cost:
 //   - trials: each step pays in a hundredth. When that bears what a run loses at worst,
