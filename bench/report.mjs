@@ -152,8 +152,8 @@ function setUpText({ machine, versions, run, sameEngine }) {
 const how = `In a round each server does the same work, one after the other, in an order that is turned round each time. A ratio is
 Holdfast / the other, formed round by round: its median, and the noise that is claimed for it, twice the median absolute
 deviation of the rounds and at least 3% of the ratio from 5 rounds on, 5% from 3, 10% with 2, 20% with 1.
-Servers are started anew for each round, where they learn (drafts) for every fifth; where the same processes serve all rounds
-(beside a peer that drafts) it is at least 10%: so much did equal servers differ, for as long as they ran. "Equal" is within the noise.
+Servers are started anew for each round, where they learn (drafts) for every fifth. Where processes serve several rounds it is at least
+10% over the root of how often they were started: so much did equal servers differ, for as long as they ran. "Equal" is within the noise.
 In tables ± is the median absolute deviation, and brackets have the least and the largest. \`node bench/compare.mjs A.json
 B.json\` says whether two runs agree.`;
 

@@ -116,7 +116,7 @@ export async function measured(servers, busyIndex, work) {
 }
 
 // Nobody's first request is about the machine.
-const greet = (server) => server.answer({ prompt: 'a '.repeat(32), max_tokens: 4, temperature: 0, cache_prompt: false });
+const greet = (server) => server.answer({ prompt: 'a '.repeat(256), max_tokens: 4, temperature: 0, cache_prompt: false });
 
 async function beginSitting(servers) {
   for (const server of servers) {
@@ -145,7 +145,7 @@ export async function interleave(servers, rounds, makeInput, measure, { sitting 
   for (let round = 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
     const order = round % 2 === 0 ? servers : [...servers].reverse();
     if (round % sitting === 0) {
-      await beginSitting(servers);
+      await beginSitting(order);
       samples.sittings += 1;
       if (rehearsed) await oneRound(servers, order, await makeInput(-1 - round), measure);
     }

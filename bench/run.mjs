@@ -61,6 +61,7 @@ function writeAll(run, began_ms, whole) {
 
 const began_ms = performance.now();
 const run = new Run(JSON.parse(process.argv[2]), wishesFrom(process.env));
+rmSync(run.logs, { recursive: true, force: true });
 mkdirSync(run.logs, { recursive: true });
 await warnOfCompany(run);
 for (const [name, group] of Object.entries(groupOf)) {

@@ -23,7 +23,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 
 // Starts a child that does not outlive this process. Its output goes to `log`.
 export function launch(program, args, { log, env } = {}) {
-  const output = log ? openSync(log, 'w') : 'ignore';
+  const output = log ? openSync(log, 'a') : 'ignore';
   const child = spawn(program, args, { stdio: ['ignore', output, output], env: env ?? process.env });
   if (log) closeSync(output);
   running.add(child);

@@ -13,7 +13,7 @@ import { median, noiseOf, pairedRatio, summary } from './stats.mjs';
 // The one tolerance that is claimed: where nothing can be reused, nothing is lost either.
 export const tolerance = 0.03;
 
-// Where the same processes serve all rounds, these cannot tell their luck (rounds.mjs) from a difference.
+// Where processes serve several rounds, these cannot tell their luck (rounds.mjs) from a difference.
 const luck_of_processes = 0.1;
 
 const finite = (list) => list.filter(Number.isFinite);
@@ -41,7 +41,8 @@ export function timedItem(samples, peer, metric, { counted = false, ...about }) 
   const theirs = samples.values(peer, metric);
   const ratio = pairedRatio(ours, theirs);
   if (ratio.rounds === 0) return null;
-  const least = samples.sittings === 1 ? luck_of_processes * ratio.median : 0;
+  const stay = samples.sittings > 0 && samples.sittings < ratio.rounds;
+  const least = stay ? (luck_of_processes * ratio.median) / Math.sqrt(samples.sittings) : 0;
   const noise = counted ? Math.max(tolerance, 2 * ratio.mad) : Math.max(noiseOf(ratio), least);
   return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, noise,
     state: stateOf(ratio.median, noise, about.better) };

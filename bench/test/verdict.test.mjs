@@ -106,5 +106,7 @@ test('what lasting servers differ by for as long as they run is not told from no
   assert.equal(item.state, 'equal');
   assert.equal(item.noise.toFixed(3), '0.093');
   samples.sittings = 2;
+  assert.equal(itemsOf({ workloads: [], sections: [section] })[0].noise.toFixed(3), '0.066');
+  samples.sittings = 6;
   assert.equal(itemsOf({ workloads: [], sections: [section] })[0].state, 'behind');
 });

@@ -85,7 +85,7 @@ double DraftCosts::ms_at_best(const StepShape& shape) const {
 }
 
 double DraftCosts::change_ms() const {
-  return steps_.knows_any() ? steps_.change_ms() + calls_.change_ms() : 0.0;
+  return steps_.knows_any() ? steps_.change_ms() + steps_.slowness() * calls_.change_ms() : 0.0;
 }
 
 // Steps that are as long as was asked for are all alike; others are a change each time. What

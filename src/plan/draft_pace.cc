@@ -221,8 +221,13 @@ TokenPos DraftPace::longer_trial() const {
   return length;
 }
 
+// If all of it were right, or of a shorter one.
 bool DraftPace::could_pay(TokenPos length) const {
-  return at(length).tokens_at_best / at(length).ms_at_best > kBetter * at(here()).rate();
+  const double rate = kBetter * at(here()).rate();
+  for (TokenPos tried = here() + 1; tried <= length; ++tried) {
+    if (at(tried).tokens_at_best / at(tried).ms_at_best > rate) return true;
+  }
+  return false;
 }
 
 // Of a run, there and back again.

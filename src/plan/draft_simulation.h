@@ -32,8 +32,10 @@ struct DraftWorld {
   std::array<double, 2> call_change_ms{};
   double idea = 1.0;       // chance that the companion proposes a token, after each
   double odd_share = 0.0;  // of the times are measured twenty times too long
-  double phase_ms =
-      0.0;  // not 0: in every fourth stretch of this length, all takes 1.4 times as long
+  // Not 0: in every fourth stretch of this length all of it takes 1.4 times as long.
+  double phase_ms = 0.0;
+  int prompt_every = 0;  // not 0: every so many steps a prompt is read between, and
+  double longer = 0.0;   // until then each step takes longer, by this share in the end
   int alone_every = 0;   // not 0: every other so many steps, only the first slot writes
   bool copied = false;   // what is wrong cannot be cut: the state before it is brought back
   double back_ms = 0.0;  // which takes so long
@@ -115,6 +117,9 @@ class DraftSimulation {
     if (common > 0) std::ranges::fill(rows, common);
     run(rows);
     ++steps_;
+    if (world_.prompt_every > 0 && steps_ % world_.prompt_every == 0) {
+      pace_.costs().note_other_work();
+    }
     double tokens = 0.0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       tokens += verify(i, std::min(length, room(i)), drafts[i]);
@@ -168,7 +173,9 @@ class DraftSimulation {
 
   [[nodiscard]] double slowed(double ms) const {
     const bool slow = world_.phase_ms > 0.0 && static_cast<int>(ms_ / world_.phase_ms) % 4 == 3;
-    return slow ? 1.4 * ms : ms;
+    const int of_answer = world_.prompt_every > 0 ? steps_ % world_.prompt_every : 0;
+    return (slow ? 1.4 * ms : ms) *
+           (1.0 + world_.longer * of_answer / std::max(world_.prompt_every, 1));
   }
   double measured(double ms) {
     return ms * (0.9 + 0.2 * uniform()) * (uniform() < world_.odd_share ? 20.0 : 1.0);

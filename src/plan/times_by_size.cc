@@ -61,13 +61,16 @@ void TimesBySize::learn_time(TokenPos size, double ms) {
   const bool settled = in_run_ >= kSettling;
   if (!settled) first_[static_cast<std::size_t>(in_run_)] = ms;
   if (in_run_ == 0) visited.first.note(ms / slowness());
-  if (settled || !changes_cost()) visited.settled_at = notes_;
-  if (in_run_ >= kLongRun && visited.settled.known()) {
-    slowness_.note(ms / visited.settled.ms());
-  } else if (settled || !changes_cost()) {
-    visited.settled.note(ms / slowness());
+  if (settled || !changes_cost()) {
+    visited.settled_at = notes_;
+    if (size == reference_) {
+      slowness_.note(ms / visited.settled.ms());
+    } else {
+      visited.settled.note(ms / slowness());
+    }
   }
-  if (settled && visited.settled.known()) learn_change(slowness() * visited.settled.ms());
+  if (in_run_ >= kLongRun && visited.settled.known()) reference_ = size;
+  if (settled && visited.settled.known()) learn_change(visited.settled.ms());
   remember(size, visited);
 }
 
@@ -77,7 +80,9 @@ void TimesBySize::interrupt() { size_ = 0; }
 void TimesBySize::learn_change(double settled_ms) {
   if (change_learned_) return;
   change_learned_ = true;
-  for (std::size_t i = 0; i < first_.size(); ++i) extra_[i].note(first_[i] - settled_ms);
+  for (std::size_t i = 0; i < first_.size(); ++i) {
+    extra_[i].note(first_[i] / slowness() - settled_ms);
+  }
   known_.clear();
   for (const auto& [size, visited] : visited_) remember(size, visited);
 }
@@ -88,7 +93,7 @@ void TimesBySize::remember(TokenPos size, const Visited& visited) {
   auto at = std::ranges::lower_bound(known_, size, {}, &Point::size);
   const double least = at == known_.begin() ? kLeastShare * visited.first.ms() : std::prev(at)->ms;
   if (at == known_.end() || at->size != size) at = known_.insert(at, Point{size, 0.0});
-  const double guess = visited.first.ms() - std::max(extra_.front().ms(), 0.0) / slowness();
+  const double guess = visited.first.ms() - std::max(extra_.front().ms(), 0.0);
   at->ms = visited.settled.known() ? visited.settled.ms() : std::max(guess, least);
 }
 
@@ -130,7 +135,7 @@ double TimesBySize::change_ms() const {
   if (known_.empty()) return 0.0;
   double sum = 0.0;
   for (const MiddleTime& extra : extra_) sum += std::max(extra.ms(), 0.0);
-  return std::min(sum, kChangeMost * slowness() * known_.front().ms);
+  return slowness() * std::min(sum, kChangeMost * known_.front().ms);
 }
 
 bool TimesBySize::changes_cost() const {

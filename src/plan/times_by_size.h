@@ -19,9 +19,11 @@
 // nothing, as on a processor, every time enters; and a size that never lasts long enough
 // is guessed from its first times, less what the change cost.
 //
-// A machine is slower at times, for everything alike. Work that goes on after its size's time is
-// known tells how slow it is now, and the times of all sizes with it: one that was measured in
-// better times is not taken for a cheap one.
+// A machine is slower at times, for everything alike. Work of the size that has lately run for
+// long tells how slow it is now, and the times of all sizes with it: one that was measured in
+// better times is not taken for a cheap one. All that is kept is kept as if the machine were as
+// usual; the usual time of that one size is not learned again meanwhile, or the two would
+// drift apart.
 //
 // Invariants, verified by check():
 //   D1  every size that is kept lies between 1 and kSizeMost
@@ -75,7 +77,7 @@ class TimesBySize {
   static constexpr int kSettling = 2;
   // A run of one size that is long enough to be believed.
   static constexpr int kRun = kSettling + 3;
-  // One that goes on for so long says no more about its size, but how slow the machine is.
+  // One after which its size tells how slow the machine is.
   static constexpr int kLongRun = 16;
 
   // Before anything is known a size of 1 takes 1, and each unit more this share of it.
@@ -131,6 +133,7 @@ class TimesBySize {
   double share_;
   std::map<TokenPos, Visited> visited_;
   std::vector<Point> known_;  // those whose usual time is believed, ascending
+  TokenPos reference_ = 0;    // the size that tells the slowness; 0: none yet
   SteadyTime slowness_;
   std::uint64_t notes_ = 0;
   bool timeless_ = false;

@@ -84,6 +84,7 @@ TEST_P(RestoredSpeculation, AnswersReuseAndDraftsAreAsIfNothingHadHappened) {
             << sum.near_ties << " near ties; accepted" << rates(sum_of(warm)) << "; cold"
             << rates(sum_of(cold)) << "\n";
   EXPECT_GT(from_memory, 0);
+  EXPECT_LE(sum.near_ties, steps.size() / 4) << "ties are rare";
 }
 
 // The same with drafts that are mostly right and answers that end in the middle of one.

@@ -52,9 +52,7 @@ inline LlamaConfig speculation_config(Drafting drafting, int slots, Rows rows = 
   config.flash_attention = FlashAttention::kOn;
   config.draft_source = drafting == Drafting::kMtp ? DraftSource::kMtp : DraftSource::kOff;
   config.draft_tokens_max = kDraftMax;
-  // As models of a real size go back. That states this small are copied instead, which
-  // is what the server does by itself, the tests with real clients show; and qwen3next,
-  // which cannot go back.
+  // What the server chooses by itself. qwen3next cannot go back: its states are copied.
   config.rollback_depth = kDraftMax;
   return config;
 }

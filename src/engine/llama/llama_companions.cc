@@ -112,8 +112,9 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
   if (config.rollback_depth > 0) return config;
   const ByteCount plane = shape.bytes_per_snapshot() * static_cast<ByteCount>(config.slots);
   const ByteCount affordable = plane == 0 ? 0 : free / kRollbackShare / plane;
-  config.rollback_depth =
-      static_cast<TokenPos>(std::min(affordable, static_cast<ByteCount>(config.draft_tokens_max)));
+  // The library keeps the last tokens of a batch in one ubatch, which has to be longer.
+  const auto wanted = static_cast<ByteCount>(std::min(config.draft_tokens_max, config.ubatch - 2));
+  config.rollback_depth = static_cast<TokenPos>(std::min(affordable, wanted));
   return config;
 }
 

@@ -40,7 +40,7 @@ struct LlamaConfig {
   TokenPos draft_tokens_max = 0;
   // Tokens that a recurrent state can take back after a decode, where the
   // architecture can at all; costs a state per slot and token. 0: with a companion, as
-  // many as are drafted, where that is cheaper than a copy of the state.
+  // many as are drafted, where memory allows.
   TokenPos rollback_depth = 0;
   // Load the model's MTP block and keep hidden rows for it.
   bool mtp = false;

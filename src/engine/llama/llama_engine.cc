@@ -118,7 +118,7 @@ Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots, TokenPos coun
   batch.seq_id = batch_sequence_pointers_.data();
   batch.logits = batch_logits_.data();
 
-  set_planes(context_.get(), taken_back_at_most(count, rollback_depth_));
+  set_planes(context_.get(), taken_back_after(count));
   int status = 0;
   std::string reason;
   try {
@@ -158,7 +158,12 @@ void LlamaEngine::note_batch(SlotId slot, int begin, TokenPos count, TokenPos ou
   now.batch_begin = begin;
   now.batch_tokens = count;
   now.outputs = outputs;
-  now.rollback_left = taken_back_at_most(count, rollback_depth_);
+  now.rollback_left = taken_back_after(count);
+}
+
+TokenPos LlamaEngine::taken_back_after(TokenPos count) const {
+  const TokenPos longest = std::max(decode_tokens_max_, 1 + rollback_depth_);
+  return taken_back_at_most(count, rollback_depth_, longest);
 }
 
 Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {

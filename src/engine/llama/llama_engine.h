@@ -117,6 +117,7 @@ class LlamaEngine final : public Engine {
   void append_to_batch(SlotId slot, Token token, TokenPos position, bool logits);
   [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots, TokenPos count);
   void note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs);
+  [[nodiscard]] TokenPos taken_back_after(TokenPos count) const;
   void forget_outputs();
   [[nodiscard]] int batch_row(SlotId slot, TokenPos row) const;
   [[nodiscard]] Result<const LlamaRowMap*> row_map(SlotId slot) const;

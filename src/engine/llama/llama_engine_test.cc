@@ -457,9 +457,12 @@ TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
 }
 
 // A batch writes the planes that it can use, and steps of other sizes lie between.
-TEST(LlamaTraps, ABatchIsTakenBackAsFarAsItIsLong) {
-  const auto model = load_tiny("qwen35", {.rollback_depth = 3});
+class TakingBack : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TakingBack, ReachesAsFarAsTheBatchIsLong) {
+  const auto model = load_tiny(GetParam(), {.rollback_depth = 3});
   Engine& engine = *model.engine;
+  ASSERT_EQ(engine.shape().find(PartKind::kSnapshot)->rollback_depth, 3);
   const auto logits_after = [&](SlotId slot, TokenPos read, TokenPos back) {
     engine.clear(slot);
     prefill(engine, slot, random_tokens(kChunk, 1));
@@ -481,6 +484,32 @@ TEST(LlamaTraps, ABatchIsTakenBackAsFarAsItIsLong) {
   prefill(engine, kSlot, random_tokens(5, 4));
   EXPECT_FALSE(engine.can_cut(kSlot, engine.length(kSlot) - 1)) << "longer than a draft";
 }
+
+// A step may be longer than what there are planes for.
+TEST_P(TakingBack, ReachesAsFarAsThePlanes) {
+  const auto model =
+      load_tiny(GetParam(),
+                {.draft_source = DraftSource::kNgram, .draft_tokens_max = 8, .rollback_depth = 3});
+  Engine& engine = *model.engine;
+  const Tokens head = random_tokens(kChunk, 1);
+  const Tokens drafted = random_tokens(6, 3);
+  const auto logits_with = [&](SlotId slot, TokenPos read) {
+    prefill(engine, slot, head);
+    const std::array<DecodeStep, 1> step{
+        {{slot, TokenSpan(drafted).first(static_cast<std::size_t>(read))}}};
+    EXPECT_TRUE(engine.decode(step).ok());
+    EXPECT_EQ(engine.cut(slot, kChunk + 3), CutAnswer::kDone);
+    prefill(engine, slot, Tokens{7});
+    return decode_greedily(engine, slot, 1);
+  };
+  const auto rolled_back = logits_with(kSlot, 6);
+  const auto direct = logits_with(kOther, 3);
+  for (std::size_t i = 0; i < direct.size(); ++i) ASSERT_NEAR(rolled_back[i], direct[i], 1e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, TakingBack,
+                         ::testing::Values("qwen35", "qwen35moe", "nemotron_h", "lfm2"),
+                         [](const auto& test) { return test.param; });
 
 // X4: a batch of several sequences may have moved the planes of this one.
 TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {

@@ -12,14 +12,18 @@
 
 #include <llama.h>
 
+#include <algorithm>
+
 #include "state/tokens.h"
 
 namespace holdfast {
 
 // The tokens of a batch that may be taken back, if each sequence in it has `count` and the
-// context has planes for `depth`. More than fit the planes are a prompt, which is never taken back.
-[[nodiscard]] constexpr TokenPos taken_back_at_most(TokenPos count, TokenPos depth) {
-  return count <= depth + 1 ? count - 1 : 0;
+// context has planes for `depth`. More than the `longest` step are a prompt, which is never taken
+// back.
+[[nodiscard]] constexpr TokenPos taken_back_at_most(TokenPos count, TokenPos depth,
+                                                    TokenPos longest) {
+  return count <= longest ? std::min(count - 1, depth) : 0;
 }
 
 // The context's next batches write planes for so many tokens.
