@@ -35,21 +35,21 @@
 //
 //                                        of never     of the best length in hindsight
 //                                        at worst     at worst   19 of 20   median
-//   changes cost nothing, 1 slot         0.969        0.86       0.96       0.99
-//   the same, one time in 50 is odd      0.982        0.91       0.96       0.99
-//   the same, 4 slots                    0.978        0.92       0.98       0.99
-//   the same, a row costs 0.5 or 0.9     0.984        0.97       0.97       0.98
-//   the same, slow for a while, 1 slot   0.980        0.86       0.86       0.98
-//   the same, 4 slots                    0.981        0.98       0.98       0.99
-//   states that are copied, 1 slot       0.976        0.85       0.93       0.99
-//   the same, 4 slots                    0.979        0.92       0.98       0.99
-//   changes cost two steps, 1 slot       0.979        0.91       0.94       0.98
-//   the same, 4 slots                    0.978        0.92       0.93       0.99
-//   the same, one time in 50 is odd      0.978        0.91       0.92       0.98
-//   the same, drafts that end early      0.966        0.86       0.89       0.98
-//   the same, slots come and go          0.980        0.85       0.92       0.99
-//   changes cost six steps, 1 slot       0.972        0.89       0.89       0.97
-//   the same, 4 slots                    0.989        0.95       0.95       0.99
+//   changes cost nothing, 1 slot         0.969        0.83       0.96       0.99
+//   the same, one time in 50 is odd      0.981        0.84       0.96       0.99
+//   the same, 4 slots                    0.978        0.96       0.98       0.99
+//   the same, a row costs 0.5 or 0.9     0.982        0.97       0.97       0.98
+//   the same, slow for a while, 1 slot   0.981        0.96       0.96       0.98
+//   the same, 4 slots                    0.974        0.97       0.97       0.99
+//   states that are copied, 1 slot       0.976        0.88       0.92       0.99
+//   the same, 4 slots                    0.979        0.95       0.98       0.99
+//   changes cost two steps, 1 slot       0.976        0.84       0.89       0.98
+//   the same, 4 slots                    0.979        0.92       0.94       0.98
+//   the same, one time in 50 is odd      0.977        0.84       0.89       0.98
+//   the same, drafts that end early      0.966        0.83       0.91       0.98
+//   the same, slots come and go          0.975        0.92       0.94       0.98
+//   changes cost six steps, 1 slot       0.971        0.91       0.91       0.97
+//   the same, 4 slots                    0.981        0.97       0.97       0.99
 //
 // Farthest from the best length are worlds where one row more costs a large part of a step
 // (found out only by trying the lengths around it), and gains of a tenth, which luck hides
