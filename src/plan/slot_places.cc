@@ -12,6 +12,10 @@ namespace {
 // Nearer to the end than this it makes no difference: about the length of a short question.
 constexpr double kNear = 32.0;
 
+// The next prompt goes on from the last place, with the answer or with another in its stead, which
+// lies beyond the end as it is now.
+constexpr double kGoesOn = 1.0;
+
 // How likely prompts part at exactly this place, beside the chance of any other token. An old
 // message is edited less often than a new one; from a system block others begin again and again.
 double chance_at(CheckpointKind kind, double distance) {
@@ -38,7 +42,9 @@ double missed_by(std::span<const Checkpoint> places, std::size_t index, TokenPos
   CHECK(before <= place.position && place.position <= next && next <= end);
   const double from = end - place.position;
   const double to = end - next;
-  const double chance = std::log((from + kNear) / (to + kNear)) + chance_at(place.kind, from);
+  const bool last = index + 1 == places.size();
+  const double chance = std::log((from + kNear) / (to + kNear)) + chance_at(place.kind, from) +
+                        (last ? kGoesOn : 0.0);
   return chance * (place.position - before);
 }
 

@@ -27,6 +27,16 @@ TEST(SlotPlaces, ShortlyBehindAnotherAndShortlyBeforeTheNextIsMissedLeast) {
   EXPECT_EQ(least_missed(places, 2000), 1U);
 }
 
+// An agent's history: a place at the end of each tool's result, and the answer to the last one
+// not yet written.
+TEST(SlotPlaces, TheLastOneIsKeptThoughItLiesAtTheEnd) {
+  std::vector<Checkpoint> places;
+  for (TokenPos at = 2400; at <= 4673; at += 227) places.push_back({at, Kind::kMessageEnd});
+  places.back().kind = Kind::kAnswerStart;
+  const TokenPos last = places.back().position;
+  EXPECT_EQ(thinned(places, 8, last + 4).back().position, last);
+}
+
 TEST(SlotPlaces, NearTheEndPlacesAreNearerToEachOther) {
   std::vector<Checkpoint> places;
   for (TokenPos at = 512; at < 16'000; at += 512) places.push_back({at, Kind::kStep});
