@@ -136,6 +136,9 @@ async function oneRound(servers, order, input, measure) {
   return turns;
 }
 
+// For interleave(): the same processes in all rounds.
+export const stay = { sitting: Infinity, rehearsed: true };
+
 // `makeInput(round)` is called once a round, so that all contestants get the same
 // work; `measure(server, input)` returns {metric: number}. `sitting`: rounds of the same processes.
 // `rehearsed`: each sitting begins with a round that is not counted, for servers that learn.

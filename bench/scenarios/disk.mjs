@@ -3,7 +3,7 @@
 // there is always something to write behind.
 import { stream } from '../client.mjs';
 import { decodeRate } from '../requests.mjs';
-import { interleave } from '../rounds.mjs';
+import { interleave, stay } from '../rounds.mjs';
 import { mean, sum } from '../stats.mjs';
 
 const load = { opening_tokens: 1024, turn_tokens: 96, answer_tokens: 96, turns: 3, fresh_tokens: 2048, fresh: 2 };
@@ -48,7 +48,7 @@ async function measure(server, { talks, fresh }) {
 // The first server has the tier, the second does not.
 export async function disk(bench, servers) {
   bench.say('disk: a mixed load with the tier and without');
-  const samples = await interleave(servers, bench.rounds, () => makeInput(bench.prompts), measure, { sitting: Infinity, rehearsed: true });
+  const samples = await interleave(servers, bench.rounds, () => makeInput(bench.prompts), measure, stay);
   const status = await (await fetch(`http://127.0.0.1:${servers[0].port}/cache`)).json();
   const row = (label, metric) => ({ label, samples, metric });
   return {

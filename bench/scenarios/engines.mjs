@@ -1,10 +1,8 @@
 // Forms of the engine under one and the same Holdfast: which should be the default?
 import { launch, stop } from '../servers.mjs';
 import { decodeRate, generateAll, wall_s } from '../requests.mjs';
-import { interleave } from '../rounds.mjs';
+import { interleave, stay } from '../rounds.mjs';
 import { sum } from '../stats.mjs';
-
-const stay = { sitting: Infinity, rehearsed: true };
 
 async function measureDecode(server, { prompts, answer_tokens }) {
   const answers = await generateAll(server, prompts, answer_tokens, false);

@@ -1,6 +1,6 @@
 // Tokens per second with drafts: one stream, and four at once. Against itself without drafts
 // often, because little is between them; against a peer that drafts seldom, which may take long.
-import { interleave } from '../rounds.mjs';
+import { interleave, stay } from '../rounds.mjs';
 import { measure } from './decode.mjs';
 
 const prompt_tokens = 64;
@@ -15,7 +15,7 @@ export async function speculation(bench, [ours, plain, peer], { label, answer_to
     bench.say(`speculation: ${name}`);
     const itself = await interleave([ours, plain], bench.rounds, makeInput, measure, { sitting: 5, rehearsed: true });
     rows.itself.push({ label: name, samples: itself, metric });
-    rows.peer.push({ label: name, samples: await interleave([ours, peer], seldom, makeInput, measure, { sitting: Infinity, rehearsed: true }), metric });
+    rows.peer.push({ label: name, samples: await interleave([ours, peer], seldom, makeInput, measure, stay), metric });
     if (count > 1) rows.whole.push({ label: `${name}, whole requests`, samples: itself, metric: 'wall' });
   }
   return rows;

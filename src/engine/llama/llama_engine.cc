@@ -161,9 +161,11 @@ void LlamaEngine::note_batch(SlotId slot, int begin, TokenPos count, TokenPos ou
   now.rollback_left = taken_back_after(count);
 }
 
+// Of a batch in which each slot has `count` tokens. More than a step has are a prompt, which is
+// never taken back.
 TokenPos LlamaEngine::taken_back_after(TokenPos count) const {
-  const TokenPos longest = std::max(decode_tokens_max_, 1 + rollback_depth_);
-  return taken_back_at_most(count, rollback_depth_, longest);
+  const bool step = count <= std::max(decode_tokens_max_, 1 + rollback_depth_);
+  return step ? std::min(count - 1, rollback_depth_) : 0;
 }
 
 Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {

@@ -3,28 +3,18 @@
 // A context that can take back D tokens has 1 + D planes of states, and plane i is the state i
 // tokens ago. The library has every batch write all of them, as many tokens as it may have: in
 // each layer one more copy of the convolution's state for every plane, and the rest goes through
-// a buffer that is copied out. That is a twentieth to a tenth of a step with one token, which has
+// a buffer that is copied out. That is a twentieth to an eighth of a step with one token, which has
 // nothing to be taken back.
 //
-// So each batch is computed with the planes that it can use. How many that is follows from its
-// size alone, because the library uses the graph of an earlier batch of the same size again.
+// So each batch is computed with the planes that it can use. How many that is has to follow from
+// its size alone, because the library uses the graph of an earlier batch of the same size again.
 #pragma once
 
 #include <llama.h>
 
-#include <algorithm>
-
 #include "state/tokens.h"
 
 namespace holdfast {
-
-// The tokens of a batch that may be taken back, if each sequence in it has `count` and the
-// context has planes for `depth`. More than the `longest` step are a prompt, which is never taken
-// back.
-[[nodiscard]] constexpr TokenPos taken_back_at_most(TokenPos count, TokenPos depth,
-                                                    TokenPos longest) {
-  return count <= longest ? std::min(count - 1, depth) : 0;
-}
 
 // The context's next batches write planes for so many tokens.
 // REQUIRES: not more than the context was made with.
