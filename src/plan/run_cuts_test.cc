@@ -102,5 +102,18 @@ TEST(RunCuts, AscendWithinThePromptAndLeaveNoChunkTooLong) {
   }
 }
 
+TEST(RunCuts, TheHeadersEndStaysThoughAJunctionLiesBehindIt) {
+  const std::vector<TokenPos> grid = {500, 1000};
+  const RunCutsInput input{.grid = grid,
+                           .prompt_length = 2000,
+                           .chunk_max = 4096,
+                           .header_end = 1300,
+                           .junction = 1900,
+                           .merged_max = 4096};
+  const auto cuts = run_cuts(input);
+  EXPECT_TRUE(std::ranges::binary_search(cuts, 1300));
+  EXPECT_TRUE(std::ranges::binary_search(cuts, 1900));
+}
+
 }  // namespace
 }  // namespace holdfast
