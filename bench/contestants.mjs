@@ -7,16 +7,20 @@ const withFlags = (contestant, flags, name = contestant.name) =>
 const ours = ({ kind }) => kind === 'holdfast';
 
 // `built` is {holdfast, engine}: the program, and the engine's folder with its own server.
-export function contestantsOf(built) {
+// `itself`: Holdfast is its own peer, under other names. Whatever then is ahead or behind is a
+// false alarm of the bench.
+export function contestantsOf(built, itself = false) {
   const libraries = join(built.engine, 'lib');
   const holdfast = { name: 'holdfast', kind: 'holdfast', program: built.holdfast, libraries };
-  const llama = { name: 'llama-server', kind: 'llama-server', program: join(built.engine, 'bin/llama-server'), libraries };
+  const holdfastPlain = withFlags(holdfast, ['--spec', 'off']); // beside a peer that does not draft
+  const llama = itself ? { ...holdfastPlain, name: 'itself' } :
+    { name: 'llama-server', kind: 'llama-server', program: join(built.engine, 'bin/llama-server'), libraries };
   return {
     holdfast,
     llama,
-    // Beside a peer that does not draft.
-    holdfastPlain: withFlags(holdfast, ['--spec', 'off']),
-    llamaCachesOff: withFlags(llama, ['--cache-ram', '0', '--ctx-checkpoints', '0'], 'llama-server, caches off'),
+    holdfastPlain,
+    llamaCachesOff: itself ? { ...holdfastPlain, name: 'itself again' } :
+      withFlags(llama, ['--cache-ram', '0', '--ctx-checkpoints', '0'], 'llama-server, caches off'),
     holdfastForCrowds: withFlags(holdfast, ['--queue-max', '4096', '--connections-max', '4096']),
     diskOn: (folder) => withFlags(holdfast, ['--cache-dir', folder], 'holdfast, disk on'),
     diskOff: withFlags(holdfast, ['--cache-dir', 'off'], 'holdfast, disk off'),

@@ -144,7 +144,7 @@ async function sizesGroup(run) {
 }
 
 // Other kinds of state need models of their own, which are slow.
-const restarts = [{ length: 8000, rounds: 2, quick: true }, { length: 16_000, rounds: 1 },
+const restarts = [{ length: 8000, rounds: 1, quick: true }, { length: 16_000, rounds: 1 },
   { length: 500, rounds: 1, shape: 'attention-1b' }, { length: 500, rounds: 1, shape: 'swa-1b' }];
 
 // A server of ours makes the prompts first.

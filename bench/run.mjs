@@ -25,7 +25,7 @@ async function warnOfCompany(run) {
   run.say(`warning: other processes use ${(100 * share).toFixed(0)}% of this machine; the numbers will be noise`);
 }
 
-const told = ['QUICK', 'ENGINES', 'ROUNDS', 'SEED', 'MODEL', 'THREADS', 'CONTEXT', 'SCENARIOS', 'WORKLOADS', 'VARIANTS'];
+const told = ['ITSELF', 'QUICK', 'ENGINES', 'ROUNDS', 'SEED', 'MODEL', 'THREADS', 'CONTEXT', 'SCENARIOS', 'WORKLOADS', 'VARIANTS'];
 
 function description(run, began_ms) {
   const chosen = told.filter((name) => process.env[name]).map((name) => `${name}=${process.env[name]} `).join('');

@@ -36,9 +36,10 @@ export function wishesFrom(environment) {
   const rounds = (least, most, seconds) => (ROUNDS ? exactly(Number(ROUNDS)) : quick ? exactly(least) : { least, most, seconds });
   return {
     quick, wanted,
+    itself: Boolean(environment.ITSELF),
     variants: checked('VARIANTS', environment.VARIANTS?.split(',') ?? (quick ? ['plain', 'tight'] : all_variants), all_variants),
     only: new RegExp(environment.WORKLOADS || '.'),
-    whole: !quick && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
+    whole: !quick && !environment.ITSELF && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
     seed: number(environment, 'SEED', 1),
     rounds: { speed: rounds(quick ? 2 : 3, 9, 20), often: rounds(quick ? 3 : 5, 25, 45), slow: rounds(quick ? 1 : 2, 5, 40),
       workloads: { plain: rounds(quick ? 1 : 2, 5, 18), tight: rounds(1, 3, 15), mtp: rounds(1, 3, 15) } },
@@ -63,7 +64,7 @@ export class Run {
   #depth = 0;
 
   constructor(built, wishes) {
-    Object.assign(this, wishes, { built, logs: join(folder, 'logs'), contestants: contestantsOf(built) });
+    Object.assign(this, wishes, { built, logs: join(folder, 'logs'), contestants: contestantsOf(built, wishes.itself) });
   }
 
   say(text) {

@@ -105,7 +105,7 @@ export const workloads = [
   { name: 'cancelled and retried', run: client.giveUpAndRetry, chance: true },
   { name: 'identical request', run: client.repetition },
   { name: 'prefix of a longer prompt', run: client.cutBack },
-  { name: 'edit in the middle of a long message', run: client.editInTheMiddle, long: true },
+  { name: 'edit in the middle of a long message', run: client.editInTheMiddle, long: true, rounds: 1 },
 ];
 
 // On random models of other sizes and kinds, whose tokens are letters, 3.3 for each of the

@@ -4,6 +4,7 @@
 #
 #   make bench             under 60 minutes on 2 cores; writes docs/benchmarks.md, .json and docs/charts
 #   QUICK=1 make bench     under 10 minutes, without drafts; writes build/bench/benchmarks.md and so on
+#   ITSELF=1 make bench    compares Holdfast with itself: how often the bench sees a difference that is none
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
 # Parts, which write to build/bench, too:

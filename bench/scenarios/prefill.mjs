@@ -1,6 +1,6 @@
 // Tokens per second while prompts are read: one, and four at once.
 import { generateAll, wall_s } from '../requests.mjs';
-import { interleave } from '../rounds.mjs';
+import { atMost, interleave } from '../rounds.mjs';
 import { mean, sum } from '../stats.mjs';
 
 async function measure(server, prompts) {
@@ -26,7 +26,7 @@ export async function prefill(bench, servers) {
   for (const { length, count } of setUps(bench.quick)) {
     const label = `${count} x ${length} tokens`;
     bench.say(`prefill: ${label}`);
-    const samples = await interleave(servers, bench.rounds,
+    const samples = await interleave(servers, count * length > 20_000 ? atMost(2, bench.rounds) : bench.rounds,
       () => bench.prompts.many(count, length), measure);
     rates.push({ label: `${label}, client's clock`, samples, metric: 'wall' });
     if (count === 1) {

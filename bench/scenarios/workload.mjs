@@ -42,7 +42,7 @@ class Life {
 
   constructor(contestant, settings, logs, folder) {
     Object.assign(this, { contestant, settings, logs, keeper: folder ? keepers[contestant.kind] : null });
-    const states = folder && join(folder, contestant.kind);
+    const states = folder && join(folder, contestant.name);
     if (states) mkdirSync(states, { recursive: true });
     this.extra = [...(contestant.extra ?? []), ...(this.keeper?.flags(states) ?? [])];
   }

@@ -16,6 +16,16 @@ constexpr double kNear = 32.0;
 // lies beyond the end as it is now.
 constexpr double kGoesOn = 1.0;
 
+// A system block is sent again as it is: prompts part at its end, and inside it only where another
+// one begins in the same way, which is a junction once it has been seen.
+constexpr double kInsideSystem = 0.25;
+
+bool inside_system(std::span<const Checkpoint> places, std::size_t index) {
+  return std::ranges::any_of(places.subspan(index + 1), [](const Checkpoint& deeper) {
+    return deeper.kind == CheckpointKind::kSystemEnd;
+  });
+}
+
 // How likely prompts part at exactly this place, beside the chance of any other token. An old
 // message is edited less often than a new one; from a system block others begin again and again.
 double chance_at(CheckpointKind kind, double distance) {
@@ -43,8 +53,9 @@ double missed_by(std::span<const Checkpoint> places, std::size_t index, TokenPos
   const double from = end - place.position;
   const double to = end - next;
   const bool last = index + 1 == places.size();
-  const double chance = std::log((from + kNear) / (to + kNear)) + chance_at(place.kind, from) +
-                        (last ? kGoesOn : 0.0);
+  const double between = std::log((from + kNear) / (to + kNear)) *
+                         (inside_system(places, index) ? kInsideSystem : 1.0);
+  const double chance = between + chance_at(place.kind, from) + (last ? kGoesOn : 0.0);
   return chance * (place.position - before);
 }
 

@@ -12,7 +12,8 @@
 //
 // Prompts part near the end more often than far from it: the likelihood falls with one over
 // the distance. At the end of a message it is higher, and at the end of the system block and where
-// prompts have parted before it does not fall. From the last place most of them go on.
+// prompts have parted before it does not fall. Inside the system block, which is sent again as it
+// is, it is lower. From the last place most of them go on.
 //
 // Pure: no I/O, no clock.
 #pragma once

@@ -55,6 +55,23 @@ TEST(SlotPlaces, TheEndOfTheSystemBlockOutlivesStepsOfALongMessage) {
   EXPECT_EQ(left.front(), (Checkpoint{600, Kind::kSystemEnd}));
 }
 
+// A first answer of 17 tokens, after a system block with a place every 256.
+TEST(SlotPlaces, StepsInsideTheSystemBlockGoBeforeWhatWasSaidLately) {
+  std::vector<Checkpoint> places;
+  for (TokenPos at = 256; at <= 1280; at += 256) places.push_back({at, Kind::kStep});
+  places.insert(places.end(), {{1538, Kind::kSystemEnd},
+                               {1754, Kind::kMessageEnd},
+                               {1771, Kind::kMessageEnd},
+                               {1988, Kind::kPromptEnd}});
+  EXPECT_EQ(least_missed(places, 1992), 0U);
+}
+
+TEST(SlotPlaces, UntilTheSystemBlockHasBeenReadItsStepsAreLikeAnyOthers) {
+  std::vector<Checkpoint> places;
+  for (TokenPos at = 512; at <= 4096; at += 512) places.push_back({at, Kind::kStep});
+  EXPECT_EQ(thinned(places, 4, 4200).back(), (Checkpoint{4096, Kind::kStep}));
+}
+
 TEST(SlotPlaces, EndsOfMessagesOutliveStepsBetweenThem) {
   const std::vector<Checkpoint> places = {
       {500, Kind::kMessageEnd}, {750, Kind::kStep}, {1000, Kind::kMessageEnd}};
