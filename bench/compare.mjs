@@ -3,7 +3,7 @@
 //   node bench/compare.mjs A.json B.json
 //
 // Files are the benchmarks.json or results.json that make bench writes. Two ratios agree when
-// they differ by no more than the noise that both state together; counts of tokens when they
+// they differ by no more than the noise that both state (the root of the sum of its squares); counts of tokens when they
 // differ by no more than a thousandth of the oracle, or a tenth where requests that come at once
 // or go away decide by chance what is known when. Ends with 1 if something claimed disagrees.
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export function agreement(a, b) {
     return { apart, allowed, agrees: apart <= allowed };
   }
   const apart = Math.abs(a.ratio.median - b.ratio.median);
-  const allowed = a.noise + b.noise;
+  const allowed = Math.hypot(a.noise, b.noise);
   return { apart, allowed, agrees: apart <= allowed };
 }
 

@@ -6,7 +6,7 @@
 import { variants } from './contestants.mjs';
 import { reasonFor } from './exceptions.mjs';
 import { median, percentile, sum } from './stats.mjs';
-import { countsOf, exceptionsOf } from './verdict.mjs';
+import { countsOf, exceptionsOf, overallOf } from './verdict.mjs';
 
 export function tableText(head, rows) {
   const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
@@ -41,6 +41,14 @@ function exceptionsText(items) {
     `* **${placeOf(item)}**: ${figureOf(item)}. ${reasonFor(item) ?? 'No reason known.'}`)].join('\n');
 }
 
+function overallText(items) {
+  const rows = overallOf(items).map(({ kind, peer, better, mean, noise, count }) =>
+    [kind, peer, count, `**${mean.toFixed(3)}** ± ${noise.toFixed(3)}`, better]);
+  if (rows.length === 0) return '';
+  return ['All set-ups of a kind together, Holdfast / the other (geometric mean; ± is where 99 of 100 such means lie):',
+    tableText(['', 'against', 'set-ups', 'ratio', 'better is'], rows)].join('\n\n');
+}
+
 export function verdictText(items) {
   const counts = countsOf(items);
   const total = (state) => sum(counts.map((count) => count[state]));
@@ -48,7 +56,7 @@ export function verdictText(items) {
   const rows = counts.filter(({ ahead, equal, behind }) => ahead + equal + behind > 0)
     .map(({ title, ahead, equal, behind }) => [title, ahead, equal, behind]);
   return [`**Of ${all} comparisons with llama-server Holdfast is ahead in ${total('ahead')}, equal within noise in ${total('equal')}, ` +
-    `and behind in ${total('behind')}.**`, tableText(['', 'ahead', 'equal', 'behind'], rows), exceptionsText(items)].join('\n\n');
+    `and behind in ${total('behind')}.**`, tableText(['', 'ahead', 'equal', 'behind'], rows), overallText(items), exceptionsText(items)].filter(Boolean).join('\n\n');
 }
 
 function failuresText({ times }) {
@@ -150,10 +158,12 @@ function setUpText({ machine, versions, run, sameEngine }) {
 }
 
 const how = `In a round each server does the same work, one after the other, in an order that is turned round each time. A ratio is
-Holdfast / the other, formed round by round: its median, and the noise that is claimed for it, twice the median absolute
-deviation of the rounds and at least 3% of the ratio from 5 rounds on, 5% from 3, 10% with 2, 20% with 1.
-Servers are started anew for each round, where they learn (drafts) for every fifth. Where processes serve several rounds it is at least
-10% over the root of how often they were started: so much did equal servers differ, for as long as they ran. "Equal" is within the noise.
+Holdfast / the other, formed round by round: its median, and the noise that is claimed for it. Of a hundred ratios one may lie
+farther from the truth than that, so of all comparisons below a few are ahead or behind by chance. It follows from the deviation
+of the rounds and, because few rounds cannot tell it, that of all comparisons of the run, which counts like five rounds more (Student's t). It is at
+least 3% of the ratio. Servers are started anew for each round, where they learn (drafts) for every fifth. Where processes serve several
+rounds it is at least 10% over the root of how often they were started: so much did equal servers differ, for as long as they ran.
+"Equal" is within the noise. \`ITSELF=1 make bench\` shows what the bench says where there is no difference.
 In tables ± is the median absolute deviation, and brackets have the least and the largest. \`node bench/compare.mjs A.json
 B.json\` says whether two runs agree.`;
 

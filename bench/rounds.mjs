@@ -77,6 +77,14 @@ export class Samples {
     for (const name of names) this.#rows.set(name, []);
   }
 
+  // From what toJSON() gave.
+  static from({ rounds, sittings, disturbances }) {
+    const samples = new Samples(Object.keys(rounds));
+    Object.assign(samples, { sittings, disturbances });
+    for (const [name, list] of Object.entries(rounds)) list.forEach((metrics) => samples.add(name, metrics));
+    return samples;
+  }
+
   add(name, metrics) {
     this.#rows.get(name).push(metrics);
   }

@@ -11,9 +11,8 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { groupOf } from './groups.mjs';
-import { chartsOf } from './pictures.mjs';
 import { machine, machineBusySeconds } from './proc.mjs';
-import { compact, markdown } from './report.mjs';
+import { writeReport } from './report_files.mjs';
 import { folder, root, Run, versions, wishesFrom } from './setup.mjs';
 import { itemsOf } from './verdict.mjs';
 
@@ -39,23 +38,13 @@ function resultsOf(run, began_ms) {
     items: itemsOf(run), workloads, sections, times, commands: [...run.commands.keys()] };
 }
 
-function writeCharts(charts, into) {
-  rmSync(into, { recursive: true, force: true });
-  mkdirSync(into, { recursive: true });
-  for (const { file, svg } of charts) writeFileSync(join(into, file), svg);
-}
-
 // What came of the run so far is written after each group: a run that is broken off has told
 // all it knew.
 function writeAll(run, began_ms, whole) {
   const results = resultsOf(run, began_ms);
   const into = whole ? join(root, 'docs') : folder;
-  const charts = chartsOf(results);
-  mkdirSync(into, { recursive: true });
-  writeCharts(charts, join(into, 'charts'));
   writeFileSync(join(folder, 'results.json'), `${JSON.stringify(results)}\n`);
-  writeFileSync(join(into, 'benchmarks.json'), `${compact(results)}\n`);
-  writeFileSync(join(into, 'benchmarks.md'), markdown(results, charts));
+  writeReport(results, into);
   return into;
 }
 

@@ -1,16 +1,17 @@
 // What the numbers say. An item is one comparison of Holdfast with a peer:
 //
 //   {id, topic, claim, scenario, variant, measure, peer, unit, better,
-//    ours, theirs, ratio: {median, mad, min, max, rounds}, noise, state}
+//    ours, theirs, ratio: {median, mad, min, max, rounds, deviation}, noise, state}
 //
 // topic   'reuse' | 'first token' | 'no reuse': the three sentences that are claimed
 // claim   true when the verdict counts it; others are shown only
 // ratio   ours / theirs, round by round; null where tokens are counted
 // noise   how far the ratio may lie from the truth (stats.mjs)
 // state   'ahead' | 'equal' | 'behind': by more than the noise, or not
-import { median, noiseOf, pairedRatio, summary } from './stats.mjs';
+import { meanRatio, median, noiseOf, pairedRatio, summary, typicalDeviation } from './stats.mjs';
 
-// The one tolerance that is claimed: where nothing can be reused, nothing is lost either.
+// The one tolerance that is claimed: where nothing can be reused, nothing is lost either. Less than
+// this is no difference, however many rounds agree on it.
 export const tolerance = 0.03;
 
 // Where processes serve several rounds, these cannot tell their luck (rounds.mjs) from a difference.
@@ -35,17 +36,27 @@ export function reuseState(ours, theirs, oracle) {
 const idOf = ({ scenario, variant, measure, peer }) => [scenario, variant, measure, peer].filter(Boolean).join(' | ');
 
 // From the metrics of a Samples; null where a side has none. `counted` says that the metric
-// is no time: few rounds tell as much as many.
-export function timedItem(samples, peer, metric, { counted = false, ...about }) {
+// is no time: few rounds tell as much as many. The noise of times, and with it the state, is
+// known when all items are (withNoise).
+function timedItem(samples, peer, metric, { counted = false, ...about }) {
   const ours = samples.values(samples.names[0], metric);
   const theirs = samples.values(peer, metric);
   const ratio = pairedRatio(ours, theirs);
   if (ratio.rounds === 0) return null;
   const stay = samples.sittings > 0 && samples.sittings < ratio.rounds;
-  const least = stay ? (luck_of_processes * ratio.median) / Math.sqrt(samples.sittings) : 0;
-  const noise = counted ? Math.max(tolerance, 2 * ratio.mad) : Math.max(noiseOf(ratio), least);
-  return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, noise,
-    state: stateOf(ratio.median, noise, about.better) };
+  const least = Math.max(tolerance, stay ? luck_of_processes / Math.sqrt(samples.sittings) : 0);
+  const noise = counted ? Math.max(tolerance, 2 * ratio.mad) : null;
+  return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, least, noise };
+}
+
+// Every item with its noise and its state.
+function withNoise(items) {
+  const typical = typicalDeviation(items.filter(({ ratio, noise }) => ratio && noise === null).map(({ ratio }) => ratio)) ?? luck_of_processes;
+  return items.map(({ least, ...item }) => {
+    if (!item.ratio) return item;
+    const noise = item.noise ?? noiseOf(item.ratio, typical, least);
+    return { ...item, noise, state: stateOf(item.ratio.median, noise, item.better) };
+  });
 }
 
 // Tokens read although they were known. `oracle` is what could have been reused.
@@ -82,7 +93,7 @@ function sectionItems(section) {
 }
 
 export function itemsOf({ workloads, sections }) {
-  return [...workloads.filter(({ samples }) => samples).flatMap(workloadItems), ...sections.flatMap(sectionItems)];
+  return withNoise([...workloads.filter(({ samples }) => samples).flatMap(workloadItems), ...sections.flatMap(sectionItems)]);
 }
 
 // --- counts ----------------------------------------------------------------------------------
@@ -103,3 +114,28 @@ export function countsOf(items) {
 }
 
 export const exceptionsOf = (items) => items.filter(({ claim, state }) => claim && state === 'behind');
+
+// --- over all set-ups --------------------------------------------------------------------------
+//
+// One comparison is as good as its few rounds; those of a kind together tell more. Of several
+// clocks for the same thing one counts.
+
+const kinds = [
+  ['first token where something is known', ({ measure, variant }) => measure === 'first token p50' && variant === 'plain'],
+  ['the same, a tenth of the memory', ({ measure, variant }) => measure === 'first token p50' && variant === 'tight'],
+  ['the same, with drafts', ({ measure, variant }) => measure === 'first token p50' && variant === 'mtp'],
+  ['first token, cold', ({ measure }) => measure === 'first token, cold'],
+  ['reading, tokens/s', ({ scenario, measure }) => (scenario === 'prefill' && /, client's clock$/.test(measure)) || (scenario === 'sizes' && /reading/.test(measure))],
+  ['writing, tokens/s', ({ scenario, measure }) => (scenario === 'decode' && /whole request$/.test(measure)) || (scenario === 'sizes' && /writing/.test(measure))],
+  ['peak memory', ({ measure }) => measure === 'peak memory'],
+];
+
+// [{kind, better, peer, mean, noise, count}]: the geometric mean of the ratios of each kind.
+export function overallOf(items) {
+  const peers = [...new Set(items.map(({ peer }) => peer))];
+  return kinds.flatMap(([kind, belongs]) => peers.flatMap((peer) => {
+    const these = items.filter((item) => item.ratio && item.peer === peer && belongs(item));
+    const over = meanRatio(these.map(({ ratio }) => ratio.median));
+    return over ? [{ kind, peer, better: these[0].better, ...over }] : [];
+  }));
+}

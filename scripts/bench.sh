@@ -14,7 +14,8 @@
 # Also: ROUNDS, SEED, MODEL, THREADS, CONTEXT, BENCH_DISK (a folder on the disk to measure).
 #
 # Models of realistic size are made once, in the user's cache folder (holdfast/models, 5 GB).
-# `node bench/compare.mjs A.json B.json` says whether two runs agree.
+# `node bench/compare.mjs A.json B.json` says whether two runs agree; `node bench/retell.mjs` writes a
+# run's report again, with reasons that were found after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { mad, median, noiseOf, pairedRatio, percentile, summary } from '../stats.mjs';
+import { mad, meanRatio, median, noiseOf, pairedRatio, percentile, sum, summary, typicalDeviation } from '../stats.mjs';
 
 test('percentiles lie between neighbours, and need no order', () => {
   assert.equal(median([3, 1, 2]), 2);
@@ -22,11 +22,39 @@ test('a ratio is formed round by round, without rounds that have no number', () 
   assert.equal(pairedRatio([10, NaN], [20, 40]).rounds, 1);
 });
 
-test('few rounds state more noise, and deviation is never hidden', () => {
-  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 1 }), 0.2);
-  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 2 }), 0.1);
-  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 4 }), 0.05);
-  assert.equal(noiseOf({ median: 1, mad: 0, rounds: 7 }), 0.03);
-  assert.equal(noiseOf({ median: 1, mad: 0.2, rounds: 7 }), 0.4);
-  assert.equal(noiseOf({ median: 10, mad: 0, rounds: 2 }), 1);
+test('few rounds state more noise, and what they show themselves counts the more of them there are', () => {
+  const noise = (rounds, deviation) => noiseOf({ median: 1, deviation, rounds }, 0.1, 0.03);
+  assert.equal(noise(1, null).toFixed(3), '0.460');
+  assert.ok(noise(2, 0.1) < noise(1, null) && noise(9, 0.1) < noise(3, 0.1));
+  assert.ok(noise(3, 0) > 0.1, 'three rounds that happen to agree prove little');
+  assert.ok(noise(25, 0) < 0.05, 'five and twenty prove more');
+  assert.ok(noise(9, 0.5) > 0.3, 'a deviation of its own is not hidden by the others');
+  assert.equal(noiseOf({ median: 2, deviation: 0, rounds: 9 }, 0.0001, 0.03), 0.06, 'and less than a part is never claimed');
+});
+
+// Deterministic stand-in for a normal deviate: the sum of twelve.
+function deviates(seed) {
+  let state = seed;
+  const uniform = () => { state = (state * 1103515245 + 12345) % 2147483648; return state / 2147483648; };
+  return () => sum(Array.from({ length: 12 }, uniform)) - 6;
+}
+
+test('of a thousand equal servers, some steadier than others, about ten are called different', () => {
+  const next = deviates(1);
+  const ratios = Array.from({ length: 1000 }, (_, i) => {
+    const deviation = 0.12 * Math.exp(0.6 * next());
+    return pairedRatio(Array.from({ length: 1 + (i % 5) }, () => Math.exp(deviation * next())), Array(5).fill(1));
+  });
+  const typical = typicalDeviation(ratios);
+  assert.ok(Math.abs(typical - 0.12) < 0.015, `${typical}`);
+  const alarms = ratios.filter((ratio) => Math.abs(ratio.median - 1) > noiseOf(ratio, typical, 0.03)).length;
+  assert.ok(alarms >= 3 && alarms <= 20, `${alarms}`);
+});
+
+test('many comparisons together tell what each of them cannot', () => {
+  const next = deviates(2);
+  const { mean: middle, noise, count } = meanRatio(Array.from({ length: 50 }, () => 0.9 * Math.exp(0.1 * next())));
+  assert.equal(count, 50);
+  assert.ok(Math.abs(middle - 0.9) < noise && noise < 0.05);
+  assert.equal(meanRatio([1, 1]), null);
 });

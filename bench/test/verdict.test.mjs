@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { compareItems, compareText } from '../compare.mjs';
 import { tightBudget_MiB, variants } from '../contestants.mjs';
+import { revived } from '../retell.mjs';
 import { compact, markdown, verdictText } from '../report.mjs';
 import { chartsOf } from '../pictures.mjs';
 import { exactly, Samples } from '../rounds.mjs';
@@ -75,6 +76,13 @@ test('what chance decides may differ by a tenth of what could be reused', () => 
   const items = (missed, chance) => itemsOf({ workloads: [{ ...workload('one', 50, missed), chance }], sections: [] });
   const agree = (chance) => compareItems(items(0, chance), items(60, chance)).rows.find(({ id }) => /again/.test(id)).agrees;
   assert.deepEqual([agree(true), agree(false)], [true, false]);
+});
+
+test('a run can be told again from its raw numbers', () => {
+  const results = resultsOf([workload('one', 50, 0), workload('two', 120, 7)]);
+  const again = revived(JSON.parse(JSON.stringify(results)));
+  assert.deepEqual(again.items, results.items);
+  assert.equal(markdown(again, chartsOf(again)), markdown(results, chartsOf(results)));
 });
 
 test('the kept numbers can be read back and compared', () => {

@@ -1,0 +1,20 @@
+// The files of a report: benchmarks.md, benchmarks.json and charts beside them.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { chartsOf } from './pictures.mjs';
+import { compact, markdown } from './report.mjs';
+
+function writeCharts(charts, into) {
+  rmSync(into, { recursive: true, force: true });
+  mkdirSync(into, { recursive: true });
+  for (const { file, svg } of charts) writeFileSync(join(into, file), svg);
+}
+
+export function writeReport(results, into) {
+  const charts = chartsOf(results);
+  mkdirSync(into, { recursive: true });
+  writeCharts(charts, join(into, 'charts'));
+  writeFileSync(join(into, 'benchmarks.json'), `${compact(results)}\n`);
+  writeFileSync(join(into, 'benchmarks.md'), markdown(results, charts));
+}
