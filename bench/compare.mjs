@@ -3,7 +3,7 @@
 //   node bench/compare.mjs A.json B.json
 //
 // Files are the benchmarks.json or results.json that make bench writes. Two ratios agree when
-// they differ by no more than the noise that both state (the root of the sum of its squares); counts of tokens when they
+// their quotient is no larger than the noise that both state (the root of the sum of its squares); counts of tokens when they
 // differ by no more than a thousandth of the oracle, or a tenth where requests that come at once
 // or go away decide by chance what is known when. Ends with 1 if something claimed disagrees.
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export function agreement(a, b) {
     const allowed = Math.max(a.oracle, b.oracle) / (a.chance || b.chance ? 10 : 1000);
     return { apart, allowed, agrees: apart <= allowed };
   }
-  const apart = Math.abs(a.ratio.median - b.ratio.median);
+  const apart = Math.abs(Math.log(a.ratio.median / b.ratio.median));
   const allowed = Math.hypot(a.noise, b.noise);
   return { apart, allowed, agrees: apart <= allowed };
 }
@@ -35,7 +35,7 @@ export function compareItems(first, second) {
 }
 
 const shown = ({ ratio, ours, theirs, noise }) =>
-  (ratio ? `${ratio.median.toFixed(3)} ± ${noise.toFixed(3)}` : `${ours.median} against ${theirs.median} tokens`);
+  (ratio ? `${ratio.median.toFixed(3)} (noise ${noise.toFixed(3)})` : `${ours.median} against ${theirs.median} tokens`);
 
 export function compareText({ rows, alone }) {
   const claimed = rows.filter(({ claim }) => claim);

@@ -27,6 +27,7 @@ const reasons = [
 ];
 
 // The reason for an item (verdict.mjs), or null.
-export function reasonFor({ id }) {
+export function reasonFor({ id, peer }) {
+  if (!peer.startsWith('llama-server')) return null;
   return reasons.find(({ of }) => of.test(id))?.why ?? null;
 }

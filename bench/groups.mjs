@@ -105,7 +105,7 @@ async function filled_MiB(run, workload, how) {
 
 async function measureWorkload(run, workload, variant) {
   const { slots = 4, context, model, name } = workload;
-  const how = { logs: run.logs, rounds: atMost(workload.rounds ?? Infinity, run.rounds.workloads[variant]),
+  const how = { logs: run.logs, turn: run.workloads.length % 2, rounds: atMost(workload.rounds ?? Infinity, run.rounds.workloads[variant]),
     settings: { ...run.settings, slots, ...(context ? { context } : {}), ...(model ? { model: run.model(model) } : {}) } };
   const budget_MiB = variant === 'tight' ? tightBudget_MiB(await filled_MiB(run, workload, how)) : null;
   const contestants = [run.contestants.holdfast, run.contestants.llama].map((one) => variants[variant].set(one, budget_MiB));

@@ -5,8 +5,8 @@
 // {label, samples, metric}, a plain one rows of texts.
 import { variants } from './contestants.mjs';
 import { reasonFor } from './exceptions.mjs';
-import { median, percentile, sum } from './stats.mjs';
-import { countsOf, exceptionsOf, overallOf } from './verdict.mjs';
+import { highest, lowest, median, percentile, sum } from './stats.mjs';
+import { countsOf, exceptionsOf, overallOf, unclaimedBehindOf, unseenOf } from './verdict.mjs';
 
 export function tableText(head, rows) {
   const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
@@ -24,11 +24,15 @@ const withSpread = ({ median: middle, mad }) => `${digits(middle)} ± ${digits(m
 const ratioText = ({ median: middle, mad, min, max }) =>
   `**${middle.toFixed(2)}** ± ${mad.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
 
+// A ratio, and between what it may lie.
+const withRange = (ratio, noise, places = 2) =>
+  `${ratio.toFixed(places)} [${lowest(ratio, noise).toFixed(places)}, ${highest(ratio, noise).toFixed(places)}]`;
+
 // --- the verdict -----------------------------------------------------------------------------
 
 function figureOf({ ratio, ours, theirs, oracle, unit, noise }) {
   const both = `${digits(ours.median)} against ${digits(theirs.median)} ${unit}`;
-  return ratio ? `${ratio.median.toFixed(2)} ± ${noise.toFixed(2)} (${both})` : `${both}, of ${digits(oracle)} known`;
+  return ratio ? `${withRange(ratio.median, noise)} (${both})` : `${both}, of ${digits(oracle)} known`;
 }
 
 const placeOf = ({ scenario, variant, measure, peer }) =>
@@ -36,27 +40,38 @@ const placeOf = ({ scenario, variant, measure, peer }) =>
 
 function exceptionsText(items) {
   const exceptions = exceptionsOf(items);
-  if (exceptions.length === 0) return 'Holdfast is behind in nothing that was measured.';
-  return ['Where Holdfast is behind, by more than the noise:', '', ...exceptions.map((item) =>
+  if (exceptions.length === 0) return 'Holdfast is behind in nothing that is claimed.';
+  return ['Where Holdfast is behind, by more than the noise (in brackets, between what the ratio lies):', '', ...exceptions.map((item) =>
     `* **${placeOf(item)}**: ${figureOf(item)}. ${reasonFor(item) ?? 'No reason known.'}`)].join('\n');
 }
 
+function unclaimedText(items) {
+  const behind = unclaimedBehindOf(items);
+  if (behind.length === 0) return '';
+  return `Measured without a claim, and behind: ${behind.map((item) => `${placeOf(item)} ${withRange(item.ratio.median, item.noise)}`).join('; ')}.`;
+}
+
 function overallText(items) {
-  const rows = overallOf(items).map(({ kind, peer, better, mean, noise, count }) =>
-    [kind, peer, count, `**${mean.toFixed(3)}** ± ${noise.toFixed(3)}`, better]);
+  const states = { ahead: 'ahead', equal: 'no difference seen', behind: '**behind**' };
+  const rows = overallOf(items).map(({ kind, peer, better, mean, noise, count, state }) =>
+    [kind, peer, count, withRange(mean, noise, 3), better, states[state]]);
   if (rows.length === 0) return '';
-  return ['All set-ups of a kind together, Holdfast / the other (geometric mean; ± is where 99 of 100 such means lie):',
-    tableText(['', 'against', 'set-ups', 'ratio', 'better is'], rows)].join('\n\n');
+  return ['All set-ups of a kind together, Holdfast / the other: the geometric mean, and between what it lies as far as set-ups of this run tell:',
+    tableText(['', 'against', 'set-ups', 'ratio', 'better is', ''], rows)].join('\n\n');
 }
 
 export function verdictText(items) {
   const counts = countsOf(items);
   const total = (state) => sum(counts.map((count) => count[state]));
   const all = total('ahead') + total('equal') + total('behind');
-  const rows = counts.filter(({ ahead, equal, behind }) => ahead + equal + behind > 0)
-    .map(({ title, ahead, equal, behind }) => [title, ahead, equal, behind]);
-  return [`**Of ${all} comparisons with llama-server Holdfast is ahead in ${total('ahead')}, equal within noise in ${total('equal')}, ` +
-    `and behind in ${total('behind')}.**`, tableText(['', 'ahead', 'equal', 'behind'], rows), overallText(items), exceptionsText(items)].filter(Boolean).join('\n\n');
+  const whom = items.some(({ peer }) => peer.startsWith('llama-server')) ? 'llama-server' : 'itself';
+  const rows = counts.filter(({ ahead, equal, behind }) => ahead + equal + behind > 0).map(({ topic, title, ahead, equal, behind }) => {
+    const unseen = unseenOf(items, topic);
+    return [title, ahead, equal, behind, Number.isFinite(unseen) ? percent(unseen, 0) : 'any token'];
+  });
+  return [`**Of ${all} comparisons with ${whom} Holdfast is ahead in ${total('ahead')} and behind in ${total('behind')}; in ${total('equal')} no difference was seen.**`,
+    tableText(['', 'ahead', 'no difference seen', 'behind', 'seen, in half of those, would be from'], rows), overallText(items), exceptionsText(items),
+    unclaimedText(items)].filter(Boolean).join('\n\n');
 }
 
 function failuresText({ times }) {
@@ -80,7 +95,7 @@ function workloadRow(entry, items) {
   const pair = (metric, form = digits) => [form(of(ours, metric)), form(of(theirs, metric))];
   const ratio = items.find((item) => item.scenario === name && item.variant === entry.variant && item.measure === 'first token p50');
   return [label, of(ours, 'requests'), of(ours, 'oracle'), ...pair('share', (share) => percent(share, 2)), ...pair('warm_p50_ms'),
-    ratio ? `**${ratio.ratio.median.toFixed(2)}** ± ${ratio.noise.toFixed(2)}` : '-', ...pair('warm_p95_ms'), ...pair('wall_s'),
+    ratio ? withRange(ratio.ratio.median, ratio.noise) : '-', ...pair('warm_p95_ms'), ...pair('wall_s'),
     ...pair('written_per_s'), ...pair('peak_MiB')];
 }
 
@@ -158,12 +173,12 @@ function setUpText({ machine, versions, run, sameEngine }) {
 }
 
 const how = `In a round each server does the same work, one after the other, in an order that is turned round each time. A ratio is
-Holdfast / the other, formed round by round: its median, and the noise that is claimed for it. Of a hundred ratios one may lie
-farther from the truth than that, so of all comparisons below a few are ahead or behind by chance. It follows from the deviation
-of the rounds and, because few rounds cannot tell it, that of all comparisons of the run, which counts like five rounds more (Student's t). It is at
-least 3% of the ratio. Servers are started anew for each round, where they learn (drafts) for every fifth. Where processes serve several
-rounds it is at least 10% over the root of how often they were started: so much did equal servers differ, for as long as they ran.
-"Equal" is within the noise. \`ITSELF=1 make bench\` shows what the bench says where there is no difference.
+Holdfast / the other, formed round by round: its median, and in brackets between what it lies. Of a hundred ratios one may lie outside, so of
+all comparisons a few are ahead or behind by chance. How wide the brackets are follows from the deviation of the rounds and, because few rounds
+cannot tell it, from that of all comparisons of the kind, which counts like five rounds more (Student's t); a ratio is never said to
+differ by less than 3%. Servers are started anew for each round, where they learn (drafts) for every fifth, and for the disk and
+draft-mtp not at all; such rounds of the same processes count as one, for equal servers differ by some 10% for as long as they run.
+\`ITSELF=1 make bench\` shows what all this says where there is no difference.
 In tables ± is the median absolute deviation, and brackets have the least and the largest. \`node bench/compare.mjs A.json
 B.json\` says whether two runs agree.`;
 

@@ -70,7 +70,7 @@ export class Samples {
   #names;
   #rows = new Map(); // name -> [{metric: number}]
   disturbances = [];
-  sittings = 0; // 0: whoever collects starts servers by himself, for each round
+  sitting = 1; // rounds of the same processes
 
   constructor(names) {
     this.#names = names;
@@ -78,9 +78,9 @@ export class Samples {
   }
 
   // From what toJSON() gave.
-  static from({ rounds, sittings, disturbances }) {
+  static from({ rounds, sitting, disturbances }) {
     const samples = new Samples(Object.keys(rounds));
-    Object.assign(samples, { sittings, disturbances });
+    Object.assign(samples, { sitting: sitting ?? Infinity, disturbances });
     for (const [name, list] of Object.entries(rounds)) list.forEach((metrics) => samples.add(name, metrics));
     return samples;
   }
@@ -90,7 +90,7 @@ export class Samples {
   }
 
   values(name, metric) {
-    return this.#rows.get(name).map((metrics) => metrics[metric]);
+    return this.#rows.get(name).map((metrics) => metrics[metric] ?? NaN); // JSON has no NaN
   }
 
   summary(name, metric) {
@@ -99,7 +99,7 @@ export class Samples {
 
   // The first contestant against `name`.
   ratio(name, metric) {
-    return pairedRatio(this.values(this.#names[0], metric), this.values(name, metric));
+    return pairedRatio(this.values(this.#names[0], metric), this.values(name, metric), this.sitting);
   }
 
   get names() {
@@ -107,7 +107,7 @@ export class Samples {
   }
 
   toJSON() {
-    return { rounds: Object.fromEntries(this.#rows), sittings: this.sittings, disturbances: this.disturbances };
+    return { rounds: Object.fromEntries(this.#rows), sitting: this.sitting, disturbances: this.disturbances };
   }
 }
 
@@ -152,12 +152,12 @@ export const stay = { sitting: Infinity, rehearsed: true };
 // `rehearsed`: each sitting begins with a round that is not counted, for servers that learn.
 export async function interleave(servers, rounds, makeInput, measure, { sitting = 1, rehearsed = false } = {}) {
   const samples = new Samples(servers.map((server) => server.name));
+  samples.sitting = sitting;
   const began_ms = performance.now();
   for (let round = 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
     const order = round % 2 === 0 ? servers : [...servers].reverse();
     if (round % sitting === 0) {
       await beginSitting(order);
-      samples.sittings += 1;
       if (rehearsed) await oneRound(servers, order, await makeInput(-1 - round), measure);
     }
     for (const { server, result, elsewhere } of await oneRound(servers, order, await makeInput(round), measure)) {

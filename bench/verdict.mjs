@@ -1,34 +1,38 @@
 // What the numbers say. An item is one comparison of Holdfast with a peer:
 //
 //   {id, topic, claim, scenario, variant, measure, peer, unit, better,
-//    ours, theirs, ratio: {median, mad, min, max, rounds, deviation}, noise, state}
+//    ours, theirs, ratio: {median, mad, min, max, rounds, sittings, deviation}, noise, state}
+//   and of tokens that are counted: oracle, chance
 //
 // topic   'reuse' | 'first token' | 'no reuse': the three sentences that are claimed
 // claim   true when the verdict counts it; others are shown only
 // ratio   ours / theirs, round by round; null where tokens are counted
-// noise   how far the ratio may lie from the truth (stats.mjs)
-// state   'ahead' | 'equal' | 'behind': by more than the noise, or not
-import { meanRatio, median, noiseOf, pairedRatio, summary, typicalDeviation } from './stats.mjs';
+// noise   how far the ratio may lie from the truth, as a part of it (stats.mjs)
+// state   'ahead' | 'equal' | 'behind': by more than the noise, or no difference that was seen
+import { grouped, meanRatio, median, noiseOf, pairedRatio, summary, typicalDeviation } from './stats.mjs';
 
 // The one tolerance that is claimed: where nothing can be reused, nothing is lost either. Less than
 // this is no difference, however many rounds agree on it.
 export const tolerance = 0.03;
 
-// Where processes serve several rounds, these cannot tell their luck (rounds.mjs) from a difference.
-const luck_of_processes = 0.1;
+// What rounds deviate by, where no comparison of the run has two of them.
+const unknown_deviation = 0.1;
+// So many comparisons of a kind tell how much rounds of it deviate.
+const enough_of_a_kind = 4;
 
 const finite = (list) => list.filter(Number.isFinite);
 
 export function stateOf(ratio, noise, better) {
-  const gain = better === 'higher' ? ratio - 1 : 1 - ratio;
+  const gain = better === 'higher' ? Math.log(ratio) : -Math.log(ratio);
+  if (Number.isNaN(gain) || Number.isNaN(noise)) throw new Error(`no verdict on a ratio of ${ratio} with noise ${noise}`);
   if (Math.abs(gain) <= noise) return 'equal';
   return gain > 0 ? 'ahead' : 'behind';
 }
 
 // Tokens are counted, not timed: every one of them counts, but for the last tenth of a
-// percent of the oracle where prompts that come at once take turns by chance.
-export function reuseState(ours, theirs, oracle) {
-  const slack = oracle / 1000;
+// percent of the oracle; a tenth of it where time decides what is known when (`chance`).
+export function reuseState(ours, theirs, oracle, chance = false) {
+  const slack = oracle / (chance ? 10 : 1000);
   if (Math.abs(ours - theirs) <= slack) return 'equal';
   return ours < theirs ? 'ahead' : 'behind';
 }
@@ -41,20 +45,24 @@ const idOf = ({ scenario, variant, measure, peer }) => [scenario, variant, measu
 function timedItem(samples, peer, metric, { counted = false, ...about }) {
   const ours = samples.values(samples.names[0], metric);
   const theirs = samples.values(peer, metric);
-  const ratio = pairedRatio(ours, theirs);
+  const ratio = pairedRatio(ours, theirs, samples.sitting);
   if (ratio.rounds === 0) return null;
-  const stay = samples.sittings > 0 && samples.sittings < ratio.rounds;
-  const least = Math.max(tolerance, stay ? luck_of_processes / Math.sqrt(samples.sittings) : 0);
-  const noise = counted ? Math.max(tolerance, 2 * ratio.mad) : null;
-  return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, least, noise };
+  const noise = counted ? Math.max(tolerance, (2 * ratio.mad) / ratio.median) : null;
+  return { id: idOf({ ...about, peer }), ...about, peer, ours: summary(finite(ours)), theirs: summary(finite(theirs)), ratio, noise };
 }
+
+// Measures of workloads deviate alike in all of them, and those of a section.
+const kindOf = ({ variant, scenario, measure }) => (variant ? measure : scenario);
 
 // Every item with its noise and its state.
 function withNoise(items) {
-  const typical = typicalDeviation(items.filter(({ ratio, noise }) => ratio && noise === null).map(({ ratio }) => ratio)) ?? luck_of_processes;
-  return items.map(({ least, ...item }) => {
+  const timed = items.filter(({ ratio, noise }) => ratio && noise === null);
+  const ofAll = typicalDeviation(timed.map(({ ratio }) => ratio)) ?? unknown_deviation;
+  const typical = new Map([...grouped(timed, kindOf)].map(([kind, these]) =>
+    [kind, typicalDeviation(these.map(({ ratio }) => ratio), enough_of_a_kind) ?? ofAll]));
+  return items.map((item) => {
     if (!item.ratio) return item;
-    const noise = item.noise ?? noiseOf(item.ratio, typical, least);
+    const noise = item.noise ?? Math.max(tolerance, noiseOf(item.ratio, typical.get(kindOf(item))));
     return { ...item, noise, state: stateOf(item.ratio.median, noise, item.better) };
   });
 }
@@ -65,7 +73,7 @@ export function reuseItem(samples, peer, about, chance = false) {
   const oracle = median(samples.values(samples.names[0], 'oracle'));
   if (oracle === 0) return null;
   return { id: idOf({ ...about, peer }), ...about, peer, oracle, chance, ours: summary(ours), theirs: summary(theirs), ratio: null, noise: 0,
-    state: reuseState(median(ours), median(theirs), oracle) };
+    state: reuseState(median(ours), median(theirs), oracle, chance) };
 }
 
 // --- all items of a result ---------------------------------------------------------------
@@ -114,28 +122,31 @@ export function countsOf(items) {
 }
 
 export const exceptionsOf = (items) => items.filter(({ claim, state }) => claim && state === 'behind');
+export const unclaimedBehindOf = (items) => items.filter(({ claim, state }) => !claim && state === 'behind');
+
+// The difference that half of the comparisons in which none was seen would have shown, as a part; NaN of none.
+export const unseenOf = (items, topic) => median(items.filter((item) => item.claim && item.topic === topic && item.ratio && item.state === 'equal')
+  .map(({ noise }) => Math.exp(noise) - 1));
 
 // --- over all set-ups --------------------------------------------------------------------------
 //
 // One comparison is as good as its few rounds; those of a kind together tell more. Of several
 // clocks for the same thing one counts.
 
-const kinds = [
-  ['first token where something is known', ({ measure, variant }) => measure === 'first token p50' && variant === 'plain'],
-  ['the same, a tenth of the memory', ({ measure, variant }) => measure === 'first token p50' && variant === 'tight'],
-  ['the same, with drafts', ({ measure, variant }) => measure === 'first token p50' && variant === 'mtp'],
-  ['first token, cold', ({ measure }) => measure === 'first token, cold'],
-  ['reading, tokens/s', ({ scenario, measure }) => (scenario === 'prefill' && /, client's clock$/.test(measure)) || (scenario === 'sizes' && /reading/.test(measure))],
-  ['writing, tokens/s', ({ scenario, measure }) => (scenario === 'decode' && /whole request$/.test(measure)) || (scenario === 'sizes' && /writing/.test(measure))],
-  ['peak memory', ({ measure }) => measure === 'peak memory'],
-];
+const inWorkloads = ['first token p50', 'first token, cold', 'peak memory'].flatMap((measure) => Object.entries({
+  plain: '', tight: ', a tenth of the memory', mtp: ', with drafts' }).map(([variant, suffix]) =>
+  [`${measure}${suffix}`, (item) => item.measure === measure && item.variant === variant]));
 
-// [{kind, better, peer, mean, noise, count}]: the geometric mean of the ratios of each kind.
+const kinds = [...inWorkloads,
+  ['reading, tokens/s', ({ scenario, measure }) => scenario === 'prefill' && /, client's clock$/.test(measure)],
+  ['writing, tokens/s', ({ scenario, measure }) => scenario === 'decode' && /whole request$/.test(measure)]];
+
+// [{kind, better, peer, mean, noise, count, state}]: the geometric mean of the ratios of each kind.
 export function overallOf(items) {
   const peers = [...new Set(items.map(({ peer }) => peer))];
   return kinds.flatMap(([kind, belongs]) => peers.flatMap((peer) => {
     const these = items.filter((item) => item.ratio && item.peer === peer && belongs(item));
     const over = meanRatio(these.map(({ ratio }) => ratio.median));
-    return over ? [{ kind, peer, better: these[0].better, ...over }] : [];
+    return over ? [{ kind, peer, better: these[0].better, ...over, state: stateOf(over.mean, over.noise, these[0].better) }] : [];
   }));
 }

@@ -8,7 +8,7 @@
 //   restarts   stops the server in between; the servers get a folder for their states
 //   context    tokens that one conversation needs, where 16384 are too few
 //   rounds     at most so many
-//   chance     what is known when a request comes is a matter of chance
+//   chance     what is known when a request comes is a matter of chance, or of time where memory is scarce
 import * as client from '../tests/clients/workloads.mjs';
 import { assistant, cities, Conversation, prose, question, system, think, user, weather } from '../tests/clients/workloads.mjs';
 
@@ -99,7 +99,7 @@ export const workloads = [
   { name: 'branch and return', run: client.branches },
   { name: 'subagents, one after the other', run: client.subagents },
   { name: 'subagents, 8 at once', run: client.eightAtOnce, chance: true },
-  { name: '6 conversations on 1 slot', run: client.sixConversations, slots: 1 },
+  { name: '6 conversations on 1 slot', chance: true, run: client.sixConversations, slots: 1 },
   { name: '16 conversations on 4 slots', run: sixteenConversations, chance: true },
   { name: 'restart in the middle', run: restartInTheMiddle, slots: 1, restarts: true },
   { name: 'cancelled and retried', run: client.giveUpAndRetry, chance: true },

@@ -127,14 +127,14 @@ async function blamed(error, { server }) {
 
 // --- all rounds ------------------------------------------------------------------------------
 
-// {samples, commands} with the metrics above, for each of `contestants`.
-export async function runWorkload(contestants, workload, { rounds, settings, logs, text_share = 1 }) {
+// {samples, commands} with the metrics above, for each of `contestants`. `turn` 1: the last one begins.
+export async function runWorkload(contestants, workload, { rounds, settings, logs, turn = 0, text_share = 1 }) {
   const samples = new Samples(contestants.map(({ name }) => name));
   const commands = [];
   const tokens = new Map();
   const began_ms = performance.now();
   for (let round = 0; goesOn(rounds, round, (performance.now() - began_ms) / 1000); ++round) {
-    for (const contestant of round % 2 === 0 ? contestants : [...contestants].reverse()) {
+    for (const contestant of (round + turn) % 2 === 0 ? contestants : [...contestants].reverse()) {
       const run = (folder) => once(contestant, workload, { settings, logs, tokens, folder, text_share });
       const { metrics, disturbance, command } = workload.restarts ? await withTemporaryFolder(run) : await run(null);
       samples.add(contestant.name, metrics);

@@ -39,7 +39,7 @@ test('servers are started anew for each round, and take turns', async () => {
   const samples = await interleave(twoServers(events), exactly(2), (round) => round, measureInto(events));
   assert.deepEqual(events, ['a again', 'b again', 'a 0', 'b 0', 'b again', 'a again', 'b 1', 'a 1']);
   assert.deepEqual(samples.values('a', 'value'), [0, 1]);
-  assert.equal(samples.sittings, 2);
+  assert.equal(samples.sitting, 1);
 });
 
 test('servers that learn have a rehearsal, which is not counted', async () => {
@@ -48,5 +48,5 @@ test('servers that learn have a rehearsal, which is not counted', async () => {
   assert.equal(events.filter((event) => event === 'a again').length, 2);
   assert.equal(events.filter((event) => event.startsWith('a ') && event !== 'a again').length, 5);
   assert.deepEqual(samples.values('b', 'value'), [0, 1, 2]);
-  assert.equal(samples.sittings, 2);
+  assert.equal(samples.sitting, 2);
 });

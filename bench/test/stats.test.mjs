@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { mad, meanRatio, median, noiseOf, pairedRatio, percentile, sum, summary, typicalDeviation } from '../stats.mjs';
+import { highest, lowest, mad, meanRatio, median, noiseOf, pairedRatio, percentile, sum, summary, typicalDeviation } from '../stats.mjs';
 
 test('percentiles lie between neighbours, and need no order', () => {
   assert.equal(median([3, 1, 2]), 2);
@@ -22,14 +22,22 @@ test('a ratio is formed round by round, without rounds that have no number', () 
   assert.equal(pairedRatio([10, NaN], [20, 40]).rounds, 1);
 });
 
+test('a side that has nothing gives no ratio, and rounds of the same processes are one sitting', () => {
+  assert.equal(pairedRatio([0, 10], [20, 40]).rounds, 1);
+  assert.equal(pairedRatio([10, null], [20, 40]).rounds, 1);
+  const lasting = pairedRatio([93, 93, 93, 98, 98], [100, 100, 100, 100, 100], 3);
+  assert.deepEqual([lasting.rounds, lasting.sittings, lasting.median], [5, 2, 0.93]);
+  assert.equal(lasting.deviation.toFixed(3), '0.037');
+  assert.equal(pairedRatio([1, 2, 3], [1, 1, 1], Infinity).sittings, 1);
+});
+
 test('few rounds state more noise, and what they show themselves counts the more of them there are', () => {
-  const noise = (rounds, deviation) => noiseOf({ median: 1, deviation, rounds }, 0.1, 0.03);
+  const noise = (sittings, deviation) => noiseOf({ deviation, sittings }, 0.1);
   assert.equal(noise(1, null).toFixed(3), '0.460');
   assert.ok(noise(2, 0.1) < noise(1, null) && noise(9, 0.1) < noise(3, 0.1));
   assert.ok(noise(3, 0) > 0.1, 'three rounds that happen to agree prove little');
   assert.ok(noise(25, 0) < 0.05, 'five and twenty prove more');
   assert.ok(noise(9, 0.5) > 0.3, 'a deviation of its own is not hidden by the others');
-  assert.equal(noiseOf({ median: 2, deviation: 0, rounds: 9 }, 0.0001, 0.03), 0.06, 'and less than a part is never claimed');
 });
 
 // Deterministic stand-in for a normal deviate: the sum of twelve.
@@ -47,7 +55,7 @@ test('of a thousand equal servers, some steadier than others, about ten are call
   });
   const typical = typicalDeviation(ratios);
   assert.ok(Math.abs(typical - 0.12) < 0.015, `${typical}`);
-  const alarms = ratios.filter((ratio) => Math.abs(ratio.median - 1) > noiseOf(ratio, typical, 0.03)).length;
+  const alarms = ratios.filter((ratio) => Math.abs(Math.log(ratio.median)) > noiseOf(ratio, typical)).length;
   assert.ok(alarms >= 3 && alarms <= 20, `${alarms}`);
 });
 
@@ -55,6 +63,6 @@ test('many comparisons together tell what each of them cannot', () => {
   const next = deviates(2);
   const { mean: middle, noise, count } = meanRatio(Array.from({ length: 50 }, () => 0.9 * Math.exp(0.1 * next())));
   assert.equal(count, 50);
-  assert.ok(Math.abs(middle - 0.9) < noise && noise < 0.05);
+  assert.ok(lowest(middle, noise) < 0.9 && highest(middle, noise) > 0.9 && noise < 0.05);
   assert.equal(meanRatio([1, 1]), null);
 });

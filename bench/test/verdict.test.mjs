@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { compareItems, compareText } from '../compare.mjs';
-import { tightBudget_MiB, variants } from '../contestants.mjs';
+import { contestantsOf, tightBudget_MiB, variants } from '../contestants.mjs';
+import { reasonFor } from '../exceptions.mjs';
 import { revived } from '../retell.mjs';
 import { compact, markdown, verdictText } from '../report.mjs';
 import { chartsOf } from '../pictures.mjs';
@@ -33,6 +34,11 @@ test('a difference within the noise is none', () => {
   assert.equal(stateOf(0.9, 0.03, 'lower'), 'ahead');
   assert.equal(stateOf(0.9, 0.03, 'higher'), 'behind');
   assert.equal(stateOf(1.2, 0.03, 'higher'), 'ahead');
+  for (const noise of [0.2, 1.5]) {
+    const factor = Math.exp(noise) * 1.01;
+    assert.deepEqual([stateOf(factor, noise, 'lower'), stateOf(1 / factor, noise, 'lower')], ['behind', 'ahead'], 'twice as slow is as far as half');
+  }
+  assert.throws(() => stateOf(0 / 0, 0.1, 'lower'));
 });
 
 test('tokens are counted to a thousandth of the oracle', () => {
@@ -47,8 +53,8 @@ test('the verdict counts what is claimed, and lists what is behind with its figu
   assert.deepEqual([reuse.ahead, reuse.behind, first.ahead, first.behind, none.equal], [1, 1, 1, 1, 4]);
   assert.deepEqual(exceptionsOf(items).map(({ measure }) => measure), ['read again', 'first token p50']);
   const text = verdictText(items);
-  assert.match(text, /Of 8 comparisons .* ahead in 2, equal within noise in 4, and behind in 2/);
-  assert.match(text, /slow: first token p50\*\*: 1\.40 ± 0\.04 \(140 against 100 ms\)\. No reason known\./);
+  assert.match(text, /Of 8 comparisons .* ahead in 2 and behind in 2; in 4 no difference was seen/);
+  assert.match(text, /slow: first token p50\*\*: 1\.40 \[1\.36, 1\.44\] \(140 against 100 ms\)\. No reason known\./);
   assert.doesNotMatch(text, /quick/);
 });
 
@@ -101,20 +107,31 @@ test('a tight budget is a tenth, the same for both, and never nothing', () => {
   }
 });
 
-test('what lasting servers differ by for as long as they run is not told from noise', () => {
+// Two rows: one in which servers differ by a tenth for as long as they run, one that shows how much they do.
+function lastingServers(sitting) {
   const samples = new Samples(['holdfast', 'llama-server']);
-  samples.sittings = 1;
+  samples.sitting = sitting;
   for (let round = 0; round < 6; ++round) {
-    samples.add('holdfast', { rate: 93 });
-    samples.add('llama-server', { rate: 100 });
+    samples.add('holdfast', { rate: 90 + round % 2, other: round < 3 ? 90 : 110 });
+    samples.add('llama-server', { rate: 100, other: 100 });
   }
-  const section = { name: 'reading', tables: [{ topic: 'no reuse', claim: true, unit: 'tokens/s', better: 'higher',
-    rows: [{ label: 'one', samples, metric: 'rate' }] }] };
-  const [item] = itemsOf({ workloads: [], sections: [section] });
-  assert.equal(item.state, 'equal');
-  assert.equal(item.noise.toFixed(3), '0.093');
-  samples.sittings = 2;
-  assert.equal(itemsOf({ workloads: [], sections: [section] })[0].noise.toFixed(3), '0.066');
-  samples.sittings = 6;
-  assert.equal(itemsOf({ workloads: [], sections: [section] })[0].state, 'behind');
+  const row = (metric) => ({ label: metric, samples, metric });
+  return { name: 'reading', tables: [{ topic: 'no reuse', claim: true, unit: 'tokens/s', better: 'higher', rows: [row('rate'), row('other')] }] };
+}
+
+test('what lasting servers differ by for as long as they run is not told from noise', () => {
+  const stateWith = (sitting) => itemsOf({ workloads: [], sections: [lastingServers(sitting)] })[0].state;
+  assert.equal(stateWith(Infinity), 'equal');
+  assert.equal(stateWith(3), 'equal');
+  const steady = lastingServers(1);
+  steady.tables[0].rows.pop();
+  assert.equal(itemsOf({ workloads: [], sections: [steady] })[0].state, 'behind');
+});
+
+test('against itself nobody else is named, and no reason given', () => {
+  const { llama, llamaCachesOff, holdfastPlain } = contestantsOf({ holdfast: 'h', engine: 'e' }, true);
+  assert.deepEqual([llama.kind, llamaCachesOff.program, llama.extra], ['holdfast', 'h', holdfastPlain.extra]);
+  assert.equal(new Set([llama.name, llamaCachesOff.name, holdfastPlain.name]).size, 3);
+  assert.equal(reasonFor({ id: 'five-turn chat | plain | peak memory | itself', peer: 'itself' }), null);
+  assert.match(reasonFor({ id: 'five-turn chat | plain | peak memory | llama-server', peer: 'llama-server' }), /states/);
 });
