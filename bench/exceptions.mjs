@@ -10,6 +10,11 @@ const reasons = [
       'where conversations go on, beside the rows. `--cache-ram` limits it.',
   },
   {
+    of: /\| tight \| peak memory/,
+    why: 'Holdfast keeps up to 8 snapshots (0.64 MiB each in the pocket model) of what lies in a slot however small `--cache-ram` is; `/cache` ' +
+      'lists them.',
+  },
+  {
     of: /\| tight \| (read again|first token p50)/,
     why: 'Likely: in a budget smaller than one conversation, Holdfast keeps up to 8 snapshots (0.64 MiB each in the pocket model) of ' +
       'what lies in a slot, `--cache-ram` included. llama-server keeps up to 32 such checkpoints for each slot beside it.',
