@@ -41,7 +41,7 @@ export function wishesFrom(environment) {
     only: new RegExp(environment.WORKLOADS || '.'),
     whole: !quick && !environment.ITSELF && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
     seed: number(environment, 'SEED', 1),
-    rounds: { speed: rounds(quick ? 2 : 3, 9, 20), often: rounds(quick ? 3 : 5, 25, 45), slow: rounds(quick ? 1 : 2, 5, 40),
+    rounds: { speed: rounds(quick ? 2 : 3, 9, 20), often: rounds(quick ? 3 : 5, 25, 35), slow: rounds(quick ? 1 : 2, 5, 40),
       workloads: { plain: rounds(quick ? 1 : 2, 5, 18), tight: rounds(1, 3, 15), mtp: rounds(1, 3, 15) } },
     settings: {
       model: environment.MODEL || join(root, 'models/holdfast-pocket-q8_0.gguf'),

@@ -115,7 +115,7 @@ const onShape = (model, more = {}) => ({ name: `conversation, ${model}`, run: sc
 export const sizedWorkloads = [
   onShape('qwen35-0.8b'),
   onShape('qwen35-2b', { rounds: 1, long: true }),
-  onShape('attention-1b'),
+  onShape('attention-1b', { rounds: 1 }),
   onShape('swa-1b'),
   { name: 'second query on 128K', run: secondQuery(40_000, 221), model: 'tiny-250k', slots: 1, context: 140_000, rounds: 1, long: true },
 ];
