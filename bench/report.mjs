@@ -168,7 +168,8 @@ function setUpText({ machine, versions, run, sameEngine }) {
     `* Model: \`${run.model}\` unless said otherwise, ${run.threads} threads, ${run.slots} slots of ${run.context} tokens each unless said otherwise`,
     `* Rounds: ${many(speed)} of speed, ${many(often)} of drafts, ${many(slow)} with larger models, ${many(plain)}, ${many(tight)} and ${many(mtp)} of workloads ` +
       '(plain, tight, MTP); fewer of what takes minutes' +
-      `${run.quick ? ' (a quick run)' : ''}; seed ${run.seed}; ${run.date}; ${run.minutes.toFixed(0)} minutes`,
+      `${run.quick ? ' (a quick run)' : ''}; seed ${run.seed}; ${run.date}; ` +
+      `${run.runs > 1 ? `${run.runs} runs together, ` : ''}${run.minutes.toFixed(0)} minutes`,
   ];
 }
 
@@ -190,7 +191,8 @@ and cuts prompts near their end even when a request says \`cache_prompt\` false.
 function timesText({ times, run }) {
   const all = sum(times.filter(({ inner }) => !inner).map(({ seconds }) => seconds));
   const rows = times.map(({ name, seconds, error, inner }) => [`${inner ? '- ' : ''}${name}`, seconds.toFixed(0), error ? 'failed' : '']);
-  return [`## Time`, `${(all / 60).toFixed(1)} minutes of scenarios, ${run.minutes.toFixed(1)} in all. In seconds:`,
+  const whole = run.runs > 1 ? `the last of ${run.runs} runs` : `${run.minutes.toFixed(1)} in all`;
+  return [`## Time`, `${(all / 60).toFixed(1)} minutes of scenarios, ${whole}. In seconds:`,
     tableText(['', 's', ''], rows)].join('\n\n');
 }
 

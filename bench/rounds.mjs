@@ -89,6 +89,10 @@ export class Samples {
     this.#rows.get(name).push(metrics);
   }
 
+  rounds(name) {
+    return this.#rows.get(name);
+  }
+
   values(name, metric) {
     return this.#rows.get(name).map((metrics) => metrics[metric] ?? NaN); // JSON has no NaN
   }

@@ -15,7 +15,7 @@
 #
 # Models of realistic size are made once, in the user's cache folder (holdfast/models, 5 GB).
 # `node bench/compare.mjs A.json B.json` says whether two runs agree; `node bench/retell.mjs` writes a
-# run's report again, with reasons that were found after it.
+# run's report again, with reasons that were found after it, or one report of several runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)

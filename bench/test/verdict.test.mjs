@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { compareItems, compareText } from '../compare.mjs';
 import { contestantsOf, tightBudget_MiB, variants } from '../contestants.mjs';
 import { reasonFor } from '../exceptions.mjs';
-import { revived } from '../retell.mjs';
+import { revived, together } from '../retell.mjs';
 import { compact, markdown, verdictText } from '../report.mjs';
 import { chartsOf } from '../pictures.mjs';
 import { exactly, Samples } from '../rounds.mjs';
@@ -89,6 +89,19 @@ test('a run can be told again from its raw numbers', () => {
   const again = revived(JSON.parse(JSON.stringify(results)));
   assert.deepEqual(again.items, results.items);
   assert.equal(markdown(again, chartsOf(again)), markdown(results, chartsOf(results)));
+});
+
+test('rounds of two runs count together, and a sitting never spans both', () => {
+  const once = (name) => ({ ...resultsOf([workload(name, 120, 7)]), sections: [lastingServers(4)] });
+  const both = together([once('one'), once('one')]);
+  assert.equal(both.run.runs, 2);
+  const p50 = both.items.find(({ measure }) => measure === 'first token p50');
+  assert.deepEqual([p50.ratio.rounds, p50.ratio.median], [10, 1.2]);
+  const rate = both.items.find(({ measure }) => measure === 'rate');
+  assert.deepEqual([rate.ratio.rounds, rate.ratio.sittings], [12, 4]);
+  assert.match(markdown(both, chartsOf(both)), /2 runs together/);
+  const apart = together([once('one'), once('other')]);
+  assert.equal(apart.items.find(({ measure }) => measure === 'first token p50').ratio.rounds, 5, 'what only one run has stays as it is');
 });
 
 test('the kept numbers can be read back and compared', () => {
