@@ -5,7 +5,7 @@
 // {label, samples, metric}, a plain one rows of texts.
 import { variants } from './contestants.mjs';
 import { reasonFor } from './exceptions.mjs';
-import { highest, lowest, median, percentile, sum } from './stats.mjs';
+import { grouped, highest, lowest, median, percentile, sum } from './stats.mjs';
 import { countsOf, exceptionsOf, overallOf, unclaimedBehindOf, unseenOf } from './verdict.mjs';
 
 export function tableText(head, rows) {
@@ -38,11 +38,12 @@ function figureOf({ ratio, ours, theirs, oracle, unit, noise }) {
 const placeOf = ({ scenario, variant, measure, peer }) =>
   `${scenario}${variant && variant !== 'plain' ? ` (${variant})` : ''}: ${measure}${peer === 'llama-server' ? '' : `, against ${peer}`}`;
 
-function exceptionsText(items) {
-  const exceptions = exceptionsOf(items);
+function exceptionsText(all) {
+  const exceptions = exceptionsOf(all);
   if (exceptions.length === 0) return 'Holdfast is behind in nothing that is claimed.';
-  return ['Where Holdfast is behind, by more than the noise (in brackets, between what the ratio lies):', '', ...exceptions.map((item) =>
-    `* **${placeOf(item)}**: ${figureOf(item)}. ${reasonFor(item) ?? 'No reason known.'}`)].join('\n');
+  return ['Where Holdfast is behind, by more than the noise (in brackets, between what the ratio lies), and why:',
+    ...[...grouped(exceptions, reasonFor)].map(([reason, items]) =>
+      [`${reason ?? 'No reason known.'}`, '', ...items.map((item) => `* **${placeOf(item)}**: ${figureOf(item)}`)].join('\n'))].join('\n\n');
 }
 
 function unclaimedText(items) {
