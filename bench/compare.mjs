@@ -3,9 +3,9 @@
 //   node bench/compare.mjs A.json B.json
 //
 // Files are the benchmarks.json or results.json that make bench writes. Two ratios agree when
-// their quotient is no larger than the noise that both state (the root of the sum of its squares); counts of tokens when they
-// differ by no more than a thousandth of the oracle, or a tenth where requests that come at once
-// or go away decide by chance what is known when. Ends with 1 if something claimed disagrees.
+// one lies within the noise that both state (the root of the sum of its squares) of the other;
+// counts of tokens when they differ by no more than a thousandth of the oracle, or a tenth where
+// chance or time decides what is known when. Ends with 1 if something claimed disagrees.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 

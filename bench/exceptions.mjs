@@ -15,11 +15,6 @@ const reasons = [
       'lists them.',
   },
   {
-    of: /\| tight \| (read again|first token p50)/,
-    why: 'Likely: in a budget smaller than one conversation, Holdfast keeps up to 8 snapshots (0.64 MiB each in the pocket model) of ' +
-      'what lies in a slot, `--cache-ram` included. llama-server keeps up to 32 such checkpoints for each slot beside it.',
-  },
-  {
     of: /^second query on 128K.*first token p/,
     why: 'The engine\'s flash attention on a processor works on tiles of 64 tokens; a chunk of fewer is computed token by token, as a ' +
       'profile shows. At this depth the few tokens that Holdfast reads take longer than the hundreds that llama-server reads.',

@@ -68,7 +68,7 @@ export function verdictText(items) {
   const whom = items.some(({ peer }) => peer.startsWith('llama-server')) ? 'llama-server' : 'itself';
   const rows = counts.filter(({ ahead, equal, behind }) => ahead + equal + behind > 0).map(({ topic, title, ahead, equal, behind }) => {
     const unseen = unseenOf(items, topic);
-    return [title, ahead, equal, behind, Number.isFinite(unseen) ? percent(unseen, 0) : 'any token'];
+    return [title, ahead, equal, behind, Number.isFinite(unseen) ? percent(unseen, 0) : '0.1% of what was known; 10% where chance decides'];
   });
   return [`**Of ${all} comparisons with ${whom} Holdfast is ahead in ${total('ahead')} and behind in ${total('behind')}; in ${total('equal')} no difference was seen.**`,
     tableText(['', 'ahead', 'no difference seen', 'behind', 'seen, in half of those, would be from'], rows), overallText(items), exceptionsText(items),
@@ -201,7 +201,7 @@ export function markdown(results, charts) {
   const { sections, commands, run, items } = results;
   return `${[
     '# Benchmarks',
-    'Written by `make bench` (scripts/bench.sh, bench/run.mjs); do not edit. The same in numbers: `benchmarks.json` beside it.',
+    'Written by `make bench` (scripts/bench.sh, bench/run.mjs) or from its raw numbers (bench/retell.mjs); do not edit. The same in numbers: `benchmarks.json` beside it.',
     verdictText(items), failuresText(results),
     ...charts.map(({ file, title }) => `![${title}](charts/${file})`),
     '## How it was measured',

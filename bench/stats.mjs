@@ -23,7 +23,11 @@ export const mean = (list) => sum(list) / list.length;
 // Map of key -> those of the list that have it, in the order of the list.
 export function grouped(list, keyOf) {
   const groups = new Map();
-  for (const one of list) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  for (const one of list) {
+    const key = keyOf(one);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(one);
+  }
   return groups;
 }
 

@@ -13,11 +13,13 @@ async function measure(server, prompts) {
   };
 }
 
-// Four prompts of 8,000 tokens take long; a quick run leaves them out.
+// More tokens than this take long: a quick run leaves them out, others repeat them once.
+const many_tokens = 20_000;
+
 function setUps(quick) {
   const lengths = [512, 2048, 8000];
   const all = lengths.flatMap((length) => [1, 4].map((count) => ({ length, count })));
-  return quick ? all.filter(({ length, count }) => length * count < 20_000) : all;
+  return quick ? all.filter(({ length, count }) => length * count <= many_tokens) : all;
 }
 
 export async function prefill(bench, servers) {
@@ -26,7 +28,7 @@ export async function prefill(bench, servers) {
   for (const { length, count } of setUps(bench.quick)) {
     const label = `${count} x ${length} tokens`;
     bench.say(`prefill: ${label}`);
-    const samples = await interleave(servers, count * length > 20_000 ? atMost(2, bench.rounds) : bench.rounds,
+    const samples = await interleave(servers, length * count > many_tokens ? atMost(2, bench.rounds) : bench.rounds,
       () => bench.prompts.many(count, length), measure);
     rates.push({ label: `${label}, client's clock`, samples, metric: 'wall' });
     if (count === 1) {

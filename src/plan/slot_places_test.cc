@@ -66,10 +66,13 @@ TEST(SlotPlaces, StepsInsideTheSystemBlockGoBeforeWhatWasSaidLately) {
   EXPECT_EQ(least_missed(places, 1992), 0U);
 }
 
-TEST(SlotPlaces, UntilTheSystemBlockHasBeenReadItsStepsAreLikeAnyOthers) {
-  std::vector<Checkpoint> places;
-  for (TokenPos at = 512; at <= 4096; at += 512) places.push_back({at, Kind::kStep});
-  EXPECT_EQ(thinned(places, 4, 4200).back(), (Checkpoint{4096, Kind::kStep}));
+TEST(SlotPlaces, OnlyWhatLiesBeforeTheEndOfTheSystemBlockLiesInside) {
+  const std::vector<Checkpoint> plain = {
+      {256, Kind::kStep}, {512, Kind::kStep}, {600, Kind::kStep}, {700, Kind::kStep}};
+  auto with_system = plain;
+  with_system[1].kind = Kind::kSystemEnd;
+  EXPECT_LT(missed_by(with_system, 0, 1000), missed_by(plain, 0, 1000) / 2);
+  EXPECT_DOUBLE_EQ(missed_by(with_system, 2, 1000), missed_by(plain, 2, 1000));
 }
 
 TEST(SlotPlaces, EndsOfMessagesOutliveStepsBetweenThem) {
