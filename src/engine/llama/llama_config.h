@@ -25,6 +25,9 @@ struct LlamaConfig {
   int threads_batch = 0;  // 0: as threads
   TokenPos ubatch = 512;  // tokens computed at once; the largest chunk
   int gpu_layers = -1;    // -1: all that the devices take
+  std::string cpu_variant;  // llama_backends.h; empty: the best that is trusted
+  // Whether weights may be laid out anew for kernels of their own (repacking, AMX).
+  bool extra_buffers = true;
   FlashAttention flash_attention = FlashAttention::kAuto;
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";

@@ -1,5 +1,4 @@
 // Loading: the library's start, the file's checks, and how much context fits.
-#include <dlfcn.h>
 #include <ggml-backend.h>
 #include <llama.h>
 #include <log.h>
@@ -14,6 +13,7 @@
 #include <mutex>
 
 #include "base/free_memory.h"
+#include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_companions.h"
 #include "engine/llama/llama_config.h"
 #include "engine/llama/llama_engine.h"
@@ -54,14 +54,6 @@ std::string take_last_error_line() {
 
 // --- start-up --------------------------------------------------------------
 
-// Backends that are separate files lie beside the library itself.
-std::string library_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&llama_backend_init), &info) == 0) return ".";
-  std::error_code ignored;
-  return std::filesystem::canonical(info.dli_fname, ignored).parent_path().string();
-}
-
 // A restore takes 44 bytes a token from the allocator for a moment: the library's batch of
 // all cells, in vectors of up to 16 bytes a token. Given back to the system each time, that
 // is 3,000 page faults at 250,000 tokens. Both are set, because setting either ends the
@@ -79,7 +71,6 @@ void start_library() {
     keep_freed_memory();
     llama_log_set(take_log_line, nullptr);
     common_log_pause(common_log_main());  // its lines would bypass ours
-    ggml_backend_load_all_from_path(library_folder().c_str());
     llama_backend_init();
   });
 }
@@ -170,6 +161,7 @@ Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
   if (!config.tensor_split.empty()) params.tensor_split = shares.data();
   if (!devices->empty()) params.devices = devices->data();
   params.load_mode = load_mode_from(config);
+  params.use_extra_bufts = config.extra_buffers;
   params.load_mtp = config.mtp || config.draft_source == DraftSource::kMtp ||
                     (config.draft_source == DraftSource::kAuto && config.draft_model_path.empty());
   params.progress_callback = report_progress;
@@ -252,11 +244,13 @@ void set_llama_log(std::function<void(int, const std::string&)> sink) {
 
 std::string llama_library_info() {
   start_library();
+  (void)use_cpu_variant("");
   return std::string("llama.cpp ") + llama_version() + " (" + llama_print_system_info() + ")";
 }
 
 Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgress& progress) {
   start_library();
+  if (auto chosen = use_cpu_variant(config.cpu_variant); !chosen) return chosen.error();
   auto model = load_llama_file(config, progress);
   if (!model) return model.error();
   auto shape = LlamaEngine::measure_shape(model->get(), config);

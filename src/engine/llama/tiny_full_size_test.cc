@@ -1,6 +1,5 @@
 #include "engine/llama/tiny_full_size.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_handles.h"
 #include "engine/llama/tiny_models.h"
 #include "ggml-backend.h"
@@ -19,12 +19,6 @@
 namespace holdfast::llama_engine {
 namespace {
 
-std::string library_folder() {
-  Dl_info info = {};
-  CHECK(dladdr(reinterpret_cast<const void*>(&llama_backend_init), &info) != 0);
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
-
 class FullSize : public testing::TestWithParam<std::string_view> {
  protected:
   static void SetUpTestSuite() {
@@ -32,7 +26,7 @@ class FullSize : public testing::TestWithParam<std::string_view> {
       if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
     };
     llama_log_set(quiet, nullptr);
-    ggml_backend_load_all_from_path(library_folder().c_str());
+    ASSERT_TRUE(use_cpu_variant("").ok());
   }
 
   // The shape with its proportions, but as small as the architecture allows: all

@@ -69,7 +69,7 @@ inline constexpr std::uint32_t kTinySlidingWindow = 64;
 [[nodiscard]] bool tiny_architecture_has_mtp(std::string_view arch);
 
 // The model in memory, on the CPU.
-// REQUIRES: a ggml backend is registered (ggml_backend_load_all_from_path).
+// REQUIRES: a ggml backend is registered (llama_backends.h).
 [[nodiscard]] Result<LlamaModelPtr> make_tiny_model(const TinySpec& spec, std::uint64_t seed);
 
 // The same model as a GGUF file, which computes the same logits when loaded.

@@ -1,6 +1,5 @@
 #include "engine/llama/tiny_models.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "engine/llama/llama_backends.h"
 #include "ggml-backend.h"
 #include "llama-ext.h"
 
@@ -26,14 +26,6 @@ constexpr std::uint64_t kSeed = 1;
 constexpr int kPromptLength = 200;
 constexpr int kChunk = 64;
 
-// The folder of the llama.cpp that this program runs with, which has its
-// backends too. Searching more widely could mix two builds.
-std::string library_folder() {
-  Dl_info info = {};
-  CHECK(dladdr(reinterpret_cast<const void*>(&llama_backend_init), &info) != 0);
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
-
 class Backends : public testing::Environment {
  public:
   void SetUp() override {
@@ -42,7 +34,7 @@ class Backends : public testing::Environment {
           if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
         },
         nullptr);
-    ggml_backend_load_all_from_path(library_folder().c_str());
+    ASSERT_TRUE(use_cpu_variant("").ok());
   }
 };
 const auto* const kBackends = testing::AddGlobalTestEnvironment(new Backends);

@@ -1,0 +1,584 @@
+#include "engine/conformance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "engine/row_distance.h"
+
+namespace holdfast {
+
+namespace {
+
+using Row = std::vector<float>;
+
+// Tokens before the first row that is compared, and how many slots in a row have states of
+// different length: cheap to compute, and no two neighbours hold the same.
+constexpr TokenPos kHistory = 4;
+constexpr TokenPos kLengths = 4;
+
+// Up to here every number of slots and of tokens is formed; beyond, the powers of two and the most.
+constexpr int kEachUpTo = 8;
+
+std::vector<int> sizes_up_to(int most) {
+  std::vector<int> sizes;
+  for (int n = 1; n < most; n = n < kEachUpTo ? n + 1 : n * 2) sizes.push_back(n);
+  sizes.push_back(most);
+  return sizes;
+}
+
+std::string counted(int count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
+}
+
+// What came of one kind. An Error of the engine is a finding like any other.
+struct Outcome {
+  double distance = 0.0;
+  double allowed = 0.0;
+  std::string finding;
+};
+
+class Check {
+ public:
+  Check(Engine& engine, const ConformanceOptions& options)
+      : engine_(engine),
+        options_(options),
+        slots_(options.together ? engine.slot_count() : 1),
+        rows_(options.drafts ? engine.decode_tokens_max() : 1),
+        began_(now_ms()) {
+    // Any tokens will do; those of a text are no better than others. A generator of our own,
+    // so that every machine and library forms the same batches.
+    std::uint32_t random = 2463534242U;
+    const auto vocabulary = static_cast<std::uint32_t>(engine.logits_count());
+    for (TokenPos i = 0; i < std::max(stream_end(), longest_chunk()); ++i) {
+      random ^= random << 13U;
+      random ^= random >> 17U;
+      random ^= random << 5U;
+      stream_.push_back(static_cast<Token>(random % vocabulary));
+    }
+  }
+
+  ConformanceReport run() {
+    beginning();
+    plain_kinds();
+    most_together();
+    restored_kinds();
+    taken_back_kinds();
+    together_kinds();
+    chunk_kinds();
+    for (int i = 0; i < engine_.slot_count(); ++i) engine_.clear(SlotId{i});
+    report_.ms = elapsed();
+    return std::move(report_);
+  }
+
+ private:
+  // --- time, and what is done with a kind -----------------------------------------
+
+  [[nodiscard]] double now_ms() const {
+    if (options_.now_ms) return options_.now_ms();
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double, std::milli>(since).count();
+  }
+  [[nodiscard]] double elapsed() const { return now_ms() - began_; }
+
+  enum class Formed { kBasis, kAlways, kTogether, kDrafted, kBoth };
+
+  // `batches` is what it costs, in steps of one token. What others are compared with (kBasis) is
+  // computed although it passed before.
+  template <typename Function>
+  void kind(std::string name, Formed formed, double batches, Function check) {
+    CheckedKind& out = report_.kinds.emplace_back();
+    out.name = std::move(name);
+    out.together = formed == Formed::kTogether || formed == Formed::kBoth;
+    out.drafted = formed == Formed::kDrafted || formed == Formed::kBoth;
+    const bool first = report_.kinds.size() == 1;
+    if (formed != Formed::kBasis && options_.known.contains(out.name)) {
+      out.verdict = CheckVerdict::kKnown;
+      return;
+    }
+    if (over_ || (!first && elapsed() + batches * batch_ms_ > options_.ms_max)) return;
+    const double before = now_ms();
+    Outcome outcome = check();
+    if (batches > 0) batch_ms_ = std::max(batch_ms_, (now_ms() - before) / batches);
+    out.distance = outcome.distance;
+    out.allowed = outcome.allowed;
+    out.finding = std::move(outcome.finding);
+    const bool failed = !out.finding.empty();
+    out.verdict = failed ? CheckVerdict::kFailed : CheckVerdict::kPassed;
+  }
+
+  // --- doing -----------------------------------------------------------------------
+
+  [[nodiscard]] TokenPos stream_end() const { return kHistory + kLengths - 1 + rows_; }
+  [[nodiscard]] TokenPos longest_chunk() const {
+    return std::min({options_.chunk, engine_.chunk_tokens_max(), engine_.context_tokens() - 1});
+  }
+  [[nodiscard]] TokenSpan tokens(TokenPos begin, TokenPos end) const {
+    return TokenSpan(stream_).subspan(static_cast<std::size_t>(begin),
+                                      static_cast<std::size_t>(end - begin));
+  }
+  [[nodiscard]] Row row_of(SlotId slot, TokenPos row = 0) {
+    const auto logits = engine_.logits(slot, row);
+    return {logits.begin(), logits.end()};
+  }
+
+  // Reads tokens in pieces of these lengths into the slot, which is emptied first. The row of the
+  // last one; nothing after an Error, which is noted.
+  std::optional<Row> read(SlotId slot, TokenSpan all, const std::vector<TokenPos>& pieces) {
+    engine_.clear(slot);
+    for (const TokenPos piece : pieces) {
+      const TokenSpan chunk = all.first(static_cast<std::size_t>(piece));
+      all = all.subspan(chunk.size());
+      if (!done(engine_.prefill(slot, chunk, LogitsOf::kLastToken))) return std::nullopt;
+    }
+    return row_of(slot);
+  }
+  std::optional<Row> decode_one(SlotId slot, TokenSpan token) {
+    const DecodeStep step{slot, token};
+    if (!done(engine_.decode({&step, 1}))) return std::nullopt;
+    return row_of(slot);
+  }
+
+  template <typename T>
+  bool done(const Result<T>& result) {
+    if (!result.ok()) error_ = result.error().message;
+    return result.ok();
+  }
+
+  // --- comparing -------------------------------------------------------------------
+
+  // As far as any way of computing the same tokens may be off.
+  [[nodiscard]] double farthest() const { return report_.effect / 2.0; }
+  [[nodiscard]] double bound() const {
+    const double least = report_.effect * kLeastOfEffect;
+    return std::min(std::max(kRoundings * report_.rounding, least), farthest());
+  }
+
+  [[nodiscard]] Outcome failed() { return {0.0, 0.0, std::exchange(error_, {})}; }
+
+  static void compare(Outcome& outcome, const Row& row, const Row& right, const std::string& what) {
+    const double distance =
+        outcome.allowed == 0.0 && same_row(row, right) ? 0.0 : row_distance(row, right);
+    const bool bits_differ = outcome.allowed == 0.0 && !same_row(row, right);
+    outcome.distance = std::max(outcome.distance, distance);
+    const bool good = distance <= outcome.allowed && !bits_differ;
+    if (good || !outcome.finding.empty()) return;
+    if (std::isinf(distance)) {
+      outcome.finding = what + " has a value that is no number";
+    } else if (outcome.allowed == 0.0) {
+      outcome.finding = what + " differs from the plain way by " + short_number(distance) +
+                        " of its size, and should have the same bits";
+    } else {
+      outcome.finding = what + " is " + short_number(distance) +
+                        " of its size away from the plain way; " + short_number(outcome.allowed) +
+                        " would be rounding";
+    }
+  }
+
+  // --- slots that begin together ---------------------------------------------------
+
+  void beginning() {
+    const bool several = slots_ > 1;
+    const std::string name =
+        several ? counted(slots_, "slot") + " beginning together" : "a slot beginning";
+    kind(name, several ? Formed::kTogether : Formed::kAlways, 3.0, [&] {
+      const auto first = read(SlotId{0}, tokens(0, 1), {1});
+      const auto second = first ? read(SlotId{0}, tokens(1, 2), {1}) : std::nullopt;
+      if (!second) return failed();
+      engine_.clear(SlotId{0});
+      std::vector<DecodeStep> steps;
+      for (int i = 0; i < slots_; ++i) steps.push_back({SlotId{i}, tokens(i % 2, i % 2 + 1)});
+      if (!done(engine_.decode(steps))) return failed();
+      Outcome outcome{0.0, row_distance(*first, *second) / 2.0, {}};
+      if (!std::isfinite(outcome.allowed)) outcome.allowed = 0.0;
+      for (int i = 0; i < slots_; ++i) {
+        compare(outcome, row_of(SlotId{i}), i % 2 == 0 ? *first : *second,
+                "slot " + std::to_string(i));
+      }
+      for (int i = 0; i < slots_; ++i) engine_.clear(SlotId{i});
+      return outcome;
+    });
+  }
+
+  // --- the plain way, and how far it varies ----------------------------------------
+
+  void plain_kinds() {
+    kind("one slot, token by token", Formed::kBasis, 1.0 + stream_end() - kHistory,
+         [&] { return compute_plain(); });
+    if (plain_.empty()) over_ = true;
+    kind("the same again in another slot", Formed::kBasis, 2.0, [&] { return repeat(); });
+    kind("one slot, in other batches", Formed::kBasis, 7.0, [&] { return measure(); });
+    if (report_.effect == 0.0) over_ = true;
+  }
+
+  Outcome compute_plain() {
+    const SlotId slot{0};
+    auto row = read(slot, tokens(0, kHistory), {kHistory});
+    std::vector<Row> rows;
+    for (TokenPos at = kHistory; row; ++at) {
+      if (!same_row(*row, *row)) error_ = "a row has a value that is no number";
+      rows.push_back(std::move(*row));
+      if (!error_.empty() || at == stream_end()) break;
+      if (at < kHistory + kLengths) {
+        auto saved = engine_.save(slot, SaveScope::kWhole);
+        if (!done(saved)) break;
+        saved_.push_back(std::move(*saved));
+      }
+      row = decode_one(slot, tokens(at, at + 1));
+    }
+    engine_.clear(slot);
+    if (error_.empty()) plain_ = std::move(rows);
+    return failed();
+  }
+
+  // The row after the token at this place of the stream.
+  [[nodiscard]] const Row& plain(TokenPos at) const {
+    return plain_[static_cast<std::size_t>(at - kHistory + 1)];
+  }
+
+  Outcome repeat() {
+    const SlotId slot{engine_.slot_count() - 1};
+    const auto first = read(slot, tokens(0, kHistory), {kHistory});
+    const auto next = first ? decode_one(slot, tokens(kHistory, kHistory + 1)) : std::nullopt;
+    if (!next) return failed();
+    engine_.clear(slot);
+    report_.repeats = same_row(*first, plain(kHistory - 1)) && same_row(*next, plain(kHistory));
+    Outcome outcome;
+    if (!options_.repeats) return outcome;  // measure() looks at how far it is
+    compare(outcome, *first, plain(kHistory - 1), "a chunk");
+    compare(outcome, *next, plain(kHistory), "a step");
+    return outcome;
+  }
+
+  Outcome measure() {
+    const SlotId slot{0};
+    const TokenPos end = stream_end();
+    const TokenSpan all = tokens(0, end);
+    double rounding = 0.0;
+    for (const auto& pieces : std::vector<std::vector<TokenPos>>{
+             {end}, {1, end - 1}, {end - 1, 1}}) {
+      const auto row = read(slot, all, pieces);
+      if (!row) return failed();
+      rounding = std::max(rounding, row_distance(*row, plain(end - 1)));
+    }
+    double effect = 1.0;
+    for (const TokenPos left_out : {kHistory - 1, kHistory}) {
+      Tokens short_one(stream_.begin(), stream_.begin() + left_out + 2);
+      short_one.erase(short_one.begin() + left_out);
+      const auto row = read(slot, short_one, {length_of(short_one)});
+      if (!row) return failed();
+      effect = std::min(effect, row_distance(*row, plain(left_out + 1)));
+    }
+    engine_.clear(slot);
+    report_.rounding = rounding;
+    report_.effect = effect;
+    Outcome outcome{rounding, farthest(), {}};
+    if (!(rounding <= outcome.allowed)) {
+      outcome.finding = "the same tokens in other batches are " + short_number(rounding) +
+                        " of a row's size apart; a token left out makes " + short_number(effect);
+    }
+    return outcome;
+  }
+
+  // --- slots together, and several tokens each -------------------------------------
+
+  // Slot i is brought to one of the states of the plain way.
+  [[nodiscard]] static TokenPos length_in(int slot) { return kHistory + slot % kLengths; }
+  bool bring(SlotId slot) {
+    return done(engine_.load(slot, saved_[static_cast<std::size_t>(slot.value % kLengths)]));
+  }
+
+  Outcome step_of(const std::vector<int>& slots, TokenPos rows) {
+    std::vector<DecodeStep> steps;
+    for (const int slot : slots) {
+      if (!bring(SlotId{slot})) return failed();
+      const TokenPos at = length_in(slot);
+      steps.push_back({SlotId{slot}, tokens(at, at + rows)});
+    }
+    if (!done(engine_.decode(steps))) return failed();
+    Outcome outcome{0.0, bound(), {}};
+    for (const int slot : slots) {
+      for (TokenPos row = 0; row < rows; ++row) {
+        compare(outcome, row_of(SlotId{slot}, row), plain(length_in(slot) + row),
+                "token " + std::to_string(row) + " of slot " + std::to_string(slot));
+      }
+    }
+    for (const int slot : slots) engine_.clear(SlotId{slot});
+    return outcome;
+  }
+
+  void step_kind(const std::vector<int>& slots, TokenPos rows, const std::string& where = "") {
+    const bool several = slots.size() > 1;
+    const Formed formed = several ? rows > 1 ? Formed::kBoth : Formed::kTogether
+                          : rows > 1 ? Formed::kDrafted
+                                     : Formed::kAlways;
+    const std::string name = counted(static_cast<int>(slots.size()), "slot") + where + ", " +
+                             counted(rows, "token") + (several ? " each" : "");
+    kind(name, formed, 1.0, [&] { return step_of(slots, rows); });
+  }
+
+  // The first ones, or the last ones.
+  [[nodiscard]] std::vector<int> so_many(int count) const {
+    std::vector<int> slots;
+    const int from = count % 2 == 0 ? 0 : engine_.slot_count() - count;
+    for (int i = 0; i < count; ++i) slots.push_back(from + i);
+    return slots;
+  }
+
+  void most_together() {
+    step_kind(so_many(slots_), 1);
+    if (rows_ > 1) step_kind(so_many(slots_), rows_);
+  }
+
+  void together_kinds() {
+    for (const int count : sizes_up_to(slots_)) {
+      for (const int rows : sizes_up_to(rows_)) {
+        const bool before = count == slots_ && (rows == 1 || rows == rows_);
+        if (!before) step_kind(so_many(count), rows);
+      }
+    }
+    if (slots_ < 3) return;
+    std::vector<int> others;
+    for (int i = 0; i < slots_; i += 2) others.push_back(i);
+    step_kind(others, 1, " with gaps between them");
+  }
+
+  // --- states that come back -------------------------------------------------------
+
+  [[nodiscard]] double restored_bound() const { return report_.repeats ? 0.0 : bound(); }
+  [[nodiscard]] bool has(PartKind part) const { return engine_.shape().find(part) != nullptr; }
+  [[nodiscard]] bool has_snapshot() const {
+    return has(PartKind::kSnapshot) || has(PartKind::kWindow);
+  }
+
+  // The slot now holds the stream up to `at`; its next row has to be the plain one.
+  Outcome goes_on(SlotId slot, TokenPos at) {
+    const auto row = decode_one(slot, tokens(at, at + 1));
+    if (!row) return failed();
+    engine_.clear(slot);
+    Outcome outcome{0.0, restored_bound(), {}};
+    compare(outcome, *row, plain(at), "the token after it");
+    return outcome;
+  }
+
+  void restored_kinds() {
+    const SlotId slot{engine_.slot_count() - 1};
+    kind("a state restored whole", Formed::kAlways, 1.0, [&] {
+      return bring(slot) ? goes_on(slot, length_in(slot.value)) : failed();
+    });
+    kind("a state restored from its parts", Formed::kAlways, 1.0,
+         [&] { return from_parts(slot); });
+    kind("a slot taken back to a state that it had", Formed::kAlways, 1.0,
+         [&] { return in_place(slot); });
+  }
+
+  Outcome from_parts(SlotId slot) {
+    const SlotId source{0};
+    const TokenPos length = kHistory + 1;
+    if (!done(engine_.load(source, saved_[1]))) return failed();
+    std::vector<ExtentRows> rows;
+    if (has(PartKind::kExtent)) {
+      const std::vector<TokenRange> blocks{{0, 2}, {2, length}};
+      auto copied = engine_.save_rows(source, blocks);
+      if (!done(copied)) return failed();
+      rows = std::move(*copied);
+    }
+    const std::vector<RowsView> views(rows.begin(), rows.end());
+    RestorePoint point;
+    point.tokens = tokens(0, length);
+    point.rows = views;
+    std::optional<SavedState> snapshot;
+    if (has_snapshot()) {
+      auto saved = engine_.save(source, SaveScope::kSnapshot);
+      if (!done(saved)) return failed();
+      snapshot = std::move(*saved);
+      point.snapshot = *snapshot;
+    }
+    engine_.clear(source);
+    return done(engine_.restore(slot, point)) ? goes_on(slot, length) : failed();
+  }
+
+  // From the longest state to a shorter one, over the rows that are there.
+  Outcome in_place(SlotId slot) {
+    const TokenPos length = kHistory + 1;
+    std::optional<SavedState> snapshot;
+    if (has_snapshot()) {
+      if (!done(engine_.load(slot, saved_[1]))) return failed();
+      auto saved = engine_.save(slot, SaveScope::kSnapshot);
+      if (!done(saved)) return failed();
+      snapshot = std::move(*saved);
+    }
+    if (!done(engine_.load(slot, saved_[kLengths - 1]))) return failed();
+    if (snapshot) {
+      if (!done(engine_.load(slot, *snapshot))) return failed();
+    } else if (engine_.cut(slot, length) == CutAnswer::kRefused) {
+      error_ = "the engine refused to cut its rows";
+      return failed();
+    }
+    return goes_on(slot, length);
+  }
+
+  // --- tokens that are taken back --------------------------------------------------
+
+  // The slot's next tokens, the last `wrong` of them others than the stream's.
+  [[nodiscard]] Tokens guessed(TokenPos at, TokenPos wrong, int variant) const {
+    const TokenSpan right = tokens(at, at + rows_);
+    Tokens guess(right.begin(), right.end());
+    const auto vocabulary = static_cast<Token>(engine_.logits_count());
+    for (std::size_t i = guess.size() - static_cast<std::size_t>(wrong); i < guess.size(); ++i) {
+      guess[i] = (guess[i] + 1 + variant) % vocabulary;
+    }
+    return guess;
+  }
+
+  // Of each slot's step the last tokens are taken back; then all go on together.
+  std::optional<std::vector<Row>> step_and_back(const std::vector<int>& slots,
+                                                const std::vector<TokenPos>& wrong, int variant) {
+    std::vector<Tokens> guesses;
+    std::vector<DecodeStep> steps;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (!bring(SlotId{slots[i]})) return std::nullopt;
+      guesses.push_back(guessed(length_in(slots[i]), wrong[i], variant));
+    }
+    for (std::size_t i = 0; i < slots.size(); ++i) steps.push_back({SlotId{slots[i]}, guesses[i]});
+    if (!done(engine_.decode(steps))) return std::nullopt;
+    steps.clear();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const TokenPos at = length_in(slots[i]) + rows_ - wrong[i];
+      if (engine_.cut(SlotId{slots[i]}, at) == CutAnswer::kRefused) {
+        error_ = "the engine refused to take back what it says it can";
+        return std::nullopt;
+      }
+      steps.push_back({SlotId{slots[i]}, tokens(at, at + 1)});
+    }
+    if (!done(engine_.decode(steps))) return std::nullopt;
+    std::vector<Row> rows;
+    for (const int slot : slots) rows.push_back(row_of(SlotId{slot}));
+    for (const int slot : slots) engine_.clear(SlotId{slot});
+    return rows;
+  }
+
+  Outcome taken_back(const std::vector<int>& slots, const std::vector<TokenPos>& wrong) {
+    const auto rows = step_and_back(slots, wrong, 0);
+    const auto others = rows ? step_and_back(slots, wrong, 1) : std::nullopt;
+    if (!others) return failed();
+    Outcome outcome{0.0, bound(), {}};
+    Outcome trace{0.0, restored_bound(), {}};
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const TokenPos at = length_in(slots[i]) + rows_ - wrong[i];
+      const std::string slot = "slot " + std::to_string(slots[i]);
+      compare(outcome, (*rows)[i], plain(at), "the token after it in " + slot);
+      compare(trace, (*others)[i], (*rows)[i], "with another draft, the token after it in " + slot);
+    }
+    return outcome.finding.empty() ? Outcome{outcome.distance, outcome.allowed, trace.finding}
+                                   : outcome;
+  }
+
+  void taken_back_kinds() {
+    if (rows_ < 2) return;
+    const int alone = 0;
+    for (const int wrong : sizes_up_to(rows_ - 1)) {
+      if (!engine_.can_take_back(wrong)) break;
+      kind(counted(wrong, "token") + " of " + std::to_string(rows_) + " taken back",
+           Formed::kDrafted, 4.0, [&] { return taken_back({alone}, {wrong}); });
+    }
+    if (slots_ < 2 || !engine_.can_take_back(1)) return;
+    std::vector<TokenPos> wrong;
+    for (int i = 0; i < slots_; ++i) {
+      TokenPos count = 1 + i % (rows_ - 1);
+      while (!engine_.can_take_back(count)) --count;
+      wrong.push_back(count);
+    }
+    kind("tokens of " + counted(slots_, "slot") + " taken back", Formed::kBoth, 4.0,
+         [&] { return taken_back(so_many(slots_), wrong); });
+  }
+
+  // --- chunks ----------------------------------------------------------------------
+
+  // The longest, and quarters of it. Long chunks are computed by other kernels, whose rounding is not
+  // the one that was measured.
+  void chunk_kinds() {
+    const TokenPos chunk = longest_chunk();
+    const TokenPos quarter = chunk / 4;
+    if (quarter < 1) return;
+    kind("a chunk of " + counted(chunk, "token"), Formed::kAlways, 3.0, [&] {
+      const TokenSpan all = tokens(0, chunk);
+      const auto parts =
+          read(SlotId{0}, all, {quarter, quarter, quarter, chunk - 3 * quarter});
+      const auto whole = parts ? read(SlotId{0}, all, {chunk}) : std::nullopt;
+      if (!whole) return failed();
+      engine_.clear(SlotId{0});
+      Outcome outcome{0.0, farthest(), {}};
+      compare(outcome, *whole, *parts, "its last token");
+      return outcome;
+    });
+  }
+
+  Engine& engine_;
+  const ConformanceOptions& options_;
+  const int slots_;      // that may be in one step
+  const TokenPos rows_;  // that a slot may have in one step
+  const double began_;
+  Tokens stream_;
+  std::vector<Row> plain_;         // after the tokens from kHistory - 1 on
+  std::vector<SavedState> saved_;  // after kHistory tokens, and one more each
+  double batch_ms_ = 0.0;
+  bool over_ = false;  // what is needed for the rest is not there
+  std::string error_;
+  ConformanceReport report_;
+};
+
+}  // namespace
+
+const char* check_verdict_name(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::kPassed: return "passed";
+    case CheckVerdict::kKnown: return "passed before";
+    case CheckVerdict::kFailed: return "failed";
+    case CheckVerdict::kLeftOut: return "left out";
+  }
+  return "";
+}
+
+std::size_t ConformanceReport::count(CheckVerdict verdict) const {
+  return static_cast<std::size_t>(std::ranges::count(kinds, verdict, &CheckedKind::verdict));
+}
+
+const CheckedKind* ConformanceReport::first_failure() const {
+  const auto found = std::ranges::find(kinds, CheckVerdict::kFailed, &CheckedKind::verdict);
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+bool ConformanceReport::passed() const { return first_failure() == nullptr; }
+bool ConformanceReport::complete() const { return count(CheckVerdict::kLeftOut) == 0; }
+
+bool ConformanceReport::passed_with(bool together, bool drafts) const {
+  return std::ranges::none_of(kinds, [&](const CheckedKind& kind) {
+    const bool formed = (together || !kind.together) && (drafts || !kind.drafted);
+    return formed && kind.verdict == CheckVerdict::kFailed;
+  });
+}
+
+std::set<std::string> ConformanceReport::good() const {
+  std::set<std::string> names;
+  for (const CheckedKind& kind : kinds) {
+    const bool good = kind.verdict == CheckVerdict::kPassed || kind.verdict == CheckVerdict::kKnown;
+    if (good) names.insert(kind.name);
+  }
+  return names;
+}
+
+ConformanceReport check_conformance(Engine& engine, const ConformanceOptions& options) {
+  return Check(engine, options).run();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,92 @@
+// Conformance: whether an engine computes what it should, on this machine and with this model.
+//
+// Every kind of batch that the scheduler forms is computed and compared with the plain way: one
+// sequence, alone, token by token.
+//
+//   together    several slots begin or go on in one step
+//   rows        several tokens of a slot in one step, as drafts are verified
+//   taken back  the last tokens of such a step are cut off again, and it goes on
+//   restored    a state comes back: whole, from rows and a snapshot, in place
+//   chunks      a prompt is read in pieces of several sizes
+//
+// What counts as equal follows from two distances (row_distance.h) that are measured first:
+//   rounding  between ways of computing one sequence alone, which differ in their batches only
+//   effect    between a row and the one that a state lacking one token gives
+// A row passes within kRoundings times the rounding, or kLeastOfEffect of the effect where that is
+// more (a router that chooses another expert in a near tie is no fault, and jumps), and never beyond
+// half the effect: it has to be nearer to the right state than to one that is a token off. Something
+// that is no number never passes. What is restored has to go on with the same bits, wherever the
+// engine repeats itself.
+//
+// 22 tiny architectures on a Zen 4: several slots and rows are at most 3.3 roundings off, and never
+// more than 0.003 of half the effect; long chunks up to 0.06 of it (a mixture of experts).
+//
+// Before these are known, the first kind compares slots that begin together, each with one of two
+// tokens, by the distance between the two: it costs three small batches, and finds out an
+// engine that computes only the first of several sequences.
+//
+// Kinds come in the order of what they find for their cost. When the time is over the rest is left
+// out, and said to be.
+//
+// The engine's slots are empty before and after.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace holdfast {
+
+inline constexpr double kRoundings = 8.0;
+inline constexpr double kLeastOfEffect = 0.1;
+
+struct ConformanceOptions {
+  TokenPos chunk = 256;  // the longest that a prompt is read in
+  // Whether the scheduler will decode several slots in one step, and verify drafts.
+  bool together = true;
+  bool drafts = true;
+  // Whether the same batch gives the same bits by the engine's promise (a processor). Where it does
+  // not promise, it is found out.
+  bool repeats = true;
+  double ms_max = 1e9;          // for all; the first kind is always checked
+  std::set<std::string> known;  // kinds that passed before; not checked again
+  std::function<double()> now_ms;  // null: the steady clock
+};
+
+enum class CheckVerdict { kPassed, kKnown, kFailed, kLeftOut };
+[[nodiscard]] const char* check_verdict_name(CheckVerdict verdict);
+
+struct CheckedKind {
+  std::string name;       // "3 slots, 2 tokens each"
+  bool together = false;  // formed only where several slots are decoded in one step,
+  bool drafted = false;   // or drafts are verified
+  CheckVerdict verdict = CheckVerdict::kLeftOut;
+  double distance = 0.0;  // the largest from the plain way
+  double allowed = 0.0;   // 0: the same bits
+  std::string finding;    // what is wrong, for people; empty: nothing
+};
+
+struct ConformanceReport {
+  std::vector<CheckedKind> kinds;
+  double rounding = 0.0;
+  double effect = 0.0;   // 0: was not measured
+  bool repeats = false;  // the same batch gave the same bits
+  double ms = 0.0;
+
+  [[nodiscard]] bool passed() const;    // nothing failed
+  [[nodiscard]] bool complete() const;  // nothing was left out
+  // Whether nothing failed of what is formed with these settings.
+  [[nodiscard]] bool passed_with(bool together, bool drafts) const;
+  [[nodiscard]] std::size_t count(CheckVerdict verdict) const;
+  [[nodiscard]] const CheckedKind* first_failure() const;  // null: none
+  // Kinds that need not be checked again.
+  [[nodiscard]] std::set<std::string> good() const;
+};
+
+// REQUIRES: all slots are empty.
+[[nodiscard]] ConformanceReport check_conformance(Engine& engine, const ConformanceOptions& options);
+
+}  // namespace holdfast
