@@ -124,6 +124,19 @@ make_source() {
   rm -rf "$into" && mv "$into.new" "$into"
 }
 
+# The native flags compile AMX in where the processor has it. Its kernels in v0.5.0 compute only the
+# first of several sequences (src/engine/llama/llama_backends.cc), and die where the system does not
+# permit tiles. So such a processor gets all the rest of what it has, by name.
+without_amx() {
+  [[ -z ${GGML_NATIVE:-} ]] && grep -qsw amx_tile "${CPUINFO:-/proc/cpuinfo}" || return 0
+  echo -DGGML_NATIVE=OFF
+  local flag
+  for flag in AVX512:avx512f AVX512_VBMI:avx512vbmi AVX512_VNNI:avx512_vnni AVX512_BF16:avx512_bf16; do
+    grep -qsw "${flag#*:}" "${CPUINFO:-/proc/cpuinfo}" && echo "-DGGML_${flag%:*}=ON"
+  done
+  return 0
+}
+
 source_key() {
   { echo "$version"; printf '%s\n' "${cmake_flags[@]}"; ${CXX:-c++} --version | head -n 1
     grep -m 2 -E '^(model name|flags|Features)' /proc/cpuinfo 2>/dev/null; } | sha256sum | cut -c 1-12
@@ -160,7 +173,7 @@ once_source() {
 
 mkdir -p "$cache"
 export GGML_OPENMP=${GGML_OPENMP:-OFF}
-mapfile -t cmake_flags < <(env | sed -n -E 's/^(GGML_[A-Z0-9_]+=.*)/-D\1/p' | sort)
+mapfile -t cmake_flags < <(env | sed -n -E 's/^(GGML_[A-Z0-9_]+=.*)/-D\1/p' | sort; without_amx)
 targets="llama llama-common"
 [[ -n ${ENGINE_WITH_PEER:-} ]] && targets+=" llama-server llama-bench llama-quantize"
 

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/thread_annotations.h"
 #include "cache/token_history.h"
+#include "engine/engine_standing.h"
 #include "engine/text.h"
 #include "serve/scheduler.h"
 #include "state/parts.h"
@@ -38,6 +39,7 @@ struct Backend {
   std::vector<std::string> aliases;  // further names
   std::string build;                 // "holdfast 0.1.0"
   std::int64_t loaded_at = 0;        // Unix time
+  EngineStanding engine;
   ChatDefaults defaults;
   std::optional<bool> enable_thinking;  // where a request is silent
   // Which states a tenant's requests use and add to.

@@ -178,6 +178,7 @@ void append_receipt(std::string& out, const Receipt& receipt, const TextModel& t
   } else {
     object.raw("companion", "null");
   }
+  text_or_null(object, "proof", receipt.proof);
   const bool advised = !receipt.advice.empty();
   text_or_null(object, "advice",
                advised ? receipt.advice : advice_for(receipt, sides.known, sides.sent, budget));

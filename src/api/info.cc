@@ -63,6 +63,22 @@ Json parts_json(const StateShape& shape) {
   return parts;
 }
 
+Json engine_json(const EngineStanding& engine) {
+  const EngineSetting& setting = engine.setting;
+  return {{"version", engine.version},
+          {"cpu_variant", setting.cpu_variant},
+          {"extra_buffers", setting.extra_buffers},
+          {"slots_together", setting.together},
+          {"drafts", setting.drafts},
+          {"given_up", engine.given_up.empty() ? Json(nullptr) : Json(engine.given_up)},
+          {"fault", engine.fault.empty() ? Json(nullptr) : Json(engine.fault)},
+          {"check",
+           {{"result", engine.check},
+            {"kinds", engine.kinds},
+            {"unchecked", engine.unchecked},
+            {"ms", engine.check_ms}}}};
+}
+
 // Parses a body that must be a JSON object, and hands its fields to `answer`.
 template <typename Answer>
 HttpResponse with_fields(const HttpRequest& request, Answer answer) {
@@ -158,7 +174,8 @@ HttpResponse show_props(const Backend& backend) {
              {"eos_token", card.eos_text},
              {"build_info", backend.build},
              {"is_sleeping", false},
-             {"state_parts", parts_json(backend.shape)}});
+             {"state_parts", parts_json(backend.shape)},
+             {"engine", engine_json(backend.engine)}});
 }
 
 HttpResponse list_slots(const Backend& backend) {

@@ -190,9 +190,38 @@ void write_disk(MetricsWriter& out, const CacheStatus& cache) {
       .sample(disk.store.failed);
 }
 
+void write_proofs(MetricsWriter& out, const SchedulerStatus& server) {
+  out.counter("holdfast_proofs_total", "Restored states computed again, by what came of it.")
+      .sample(server.proofs.equal, "result=\"equal\"")
+      .sample(server.proofs.different, "result=\"different\"")
+      .sample(server.proofs.unmade, "result=\"unmade\"");
+  out.counter("holdfast_proof_seconds_total", "Idle time spent on that.")
+      .sample(server.proofs.seconds);
+  out.gauge("holdfast_cache_disproved", "1 since a proof failed: nothing is restored any more.")
+      .sample(std::uint64_t{server.disproved.empty() ? 0U : 1U});
+}
+
+void write_engine(MetricsWriter& out, const EngineStanding& engine) {
+  const EngineSetting& setting = engine.setting;
+  const std::string label = "variant=\"" + setting.cpu_variant + "\",buffers=\"" +
+                            (setting.extra_buffers ? "extra" : "plain") + "\",slots=\"" +
+                            (setting.together ? "together" : "one_by_one") + "\",drafts=\"" +
+                            (setting.drafts ? "on" : "off") + "\",check=\"" + engine.check + "\"";
+  out.gauge("holdfast_engine_info", "The engine in use, and how its check ended.")
+      .sample(std::uint64_t{1}, label);
+  out.gauge("holdfast_engine_gave_up", "1 if the engine failed its check as asked for.")
+      .sample(std::uint64_t{engine.given_up.empty() ? 0U : 1U});
+  out.gauge("holdfast_engine_check_kinds", "Kinds of batch that are formed, by what is known.")
+      .sample(static_cast<std::uint64_t>(engine.kinds - engine.unchecked), "known=\"right\"")
+      .sample(static_cast<std::uint64_t>(engine.unchecked), "known=\"nothing\"");
+  out.gauge("holdfast_engine_check_seconds", "Time that the check took at this start.")
+      .sample(engine.check_ms / 1000.0);
+}
+
 }  // namespace
 
-std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache) {
+std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache,
+                         const EngineStanding& engine) {
   MetricsWriter out;
   write_llama_names(out, server);
   write_drafts(out, server);
@@ -201,12 +230,15 @@ std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache
   write_reuse(out, cache);
   write_keeping(out, cache);
   write_disk(out, cache);
+  write_proofs(out, server);
+  write_engine(out, engine);
   return out.take();
 }
 
 HttpResponse show_metrics(const Backend& backend) {
   return {.content_type = "text/plain; version=0.0.4",
-          .body = metrics_text(backend.scheduler->status(), backend.scheduler->cache_status())};
+          .body = metrics_text(backend.scheduler->status(), backend.scheduler->cache_status(),
+                               backend.engine)};
 }
 
 }  // namespace holdfast

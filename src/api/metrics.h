@@ -15,7 +15,8 @@
 
 namespace holdfast {
 
-[[nodiscard]] std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache);
+[[nodiscard]] std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache,
+                                       const EngineStanding& engine = {});
 [[nodiscard]] HttpResponse show_metrics(const Backend& backend);
 
 }  // namespace holdfast

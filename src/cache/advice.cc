@@ -287,6 +287,8 @@ std::string eviction_cause(EvictReason reason) {
     case EvictReason::kDeadWeight: return "because nothing could be restored from it any more";
     case EvictReason::kCorrupt: return "because it failed its verification";
     case EvictReason::kCleared: return "because someone cleared the cache";
+    case EvictReason::kDisproved:
+      return "because a state came out otherwise when it was computed again";
     case EvictReason::kNone: break;
   }
   return "for a reason that was not noted";

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,8 @@ class Below {
   virtual void keep(KeptPath path) = 0;
   // Drops everything that is there, and that waits.
   virtual void clear() = 0;
+  // States of this space are wrong: none of them is offered again, and what waits is not written.
+  virtual void distrust(SpaceKey space, const std::string& why) = 0;
 };
 
 }  // namespace holdfast

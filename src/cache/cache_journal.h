@@ -102,6 +102,7 @@ class CacheJournal {
   virtual void erase(SlotId) {}
   virtual void keep_idle() {}
   virtual void clear() {}
+  virtual void distrust() {}
 
   // -- by the scheduler ----------------------------------------------------------------
   [[nodiscard]] virtual bool wants_text() const { return false; }

@@ -335,6 +335,17 @@ void LowerTier::clear() {
   });
 }
 
+void LowerTier::distrust(SpaceKey space, const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    paths_.clear();  // of other spaces too: what is here now was made by the same engine
+  }
+  ask([this, space, why] {
+    if (keeping_) finish_path();
+    store_.distrust(space, why);
+  });
+}
+
 // --- any thread --------------------------------------------------------------------------
 
 LowerStatus LowerTier::status() const {

@@ -89,6 +89,7 @@ class LowerTier final : public Below {
   void keep(KeptPath path) override;
   // Drops everything that is there, and that waits.
   void clear() override;
+  void distrust(SpaceKey space, const std::string& why) override;
   void set_busy(bool busy) { busy_ = busy; }
   // Has something else done on its thread, before anything is written.
   void ask(std::function<void()> task);

@@ -393,12 +393,18 @@ Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens
 }
 
 Result<ByteCount> MemoryTier::restore(SlotId slot, TokenSpan tokens, const HeldParts& parts) {
+  return restore_parts(engine_, slot, tokens, parts);
+}
+
+Result<ByteCount> restore_parts(Engine& engine, SlotId slot, TokenSpan tokens,
+                                const HeldParts& parts) {
+  const ByteCount row_bytes = extent_bytes(engine.shape());
   ByteCount bytes = 0;
   std::vector<RowsView> views;
   views.reserve(parts.rows.size());
   for (const BlockUse& use : parts.rows) {
     views.push_back(view_of(use));
-    bytes += static_cast<ByteCount>(use.range.length()) * row_bytes_;
+    bytes += static_cast<ByteCount>(use.range.length()) * row_bytes;
   }
   RestorePoint point;
   point.tokens = tokens;
@@ -407,11 +413,28 @@ Result<ByteCount> MemoryTier::restore(SlotId slot, TokenSpan tokens, const HeldP
     point.snapshot = view_of(*parts.snapshot);
     bytes += parts.snapshot->size();
   }
-  if (auto restored = engine_.restore(slot, point); !restored) {
-    engine_.clear(slot);
+  if (auto restored = engine.restore(slot, point); !restored) {
+    engine.clear(slot);
     return restored.error();
   }
   return bytes;
+}
+
+std::optional<HeldParts> MemoryTier::parts_of(SpaceKey space, TokenSpan tokens) const {
+  const Match match = tree_.match(space, tokens);
+  const TokenPos length = length_of(tokens);
+  if (!match.node || match.matched < length) return std::nullopt;
+  HeldParts parts;
+  if (tree_.needs().blocks) {
+    if (match.covered < length) return std::nullopt;
+    parts.rows = tree_.rows(match.node, length);
+  }
+  if (tree_.needs().snapshot) {
+    const bool stands_here = !match.stops.empty() && match.stops.back().position == length;
+    if (stands_here) parts.snapshot = tree_.snapshot(match.stops.back().node);
+    if (parts.snapshot == nullptr) return std::nullopt;
+  }
+  return parts;
 }
 
 Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) {
@@ -512,9 +535,14 @@ bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
   return found;
 }
 
-ByteCount MemoryTier::clear(Tick now) {
+void MemoryTier::retire(Tick now) {
+  clear(now, EvictReason::kDisproved);
+  retired_ = true;
+}
+
+ByteCount MemoryTier::clear(Tick now, EvictReason reason) {
   const ByteCount before = tree_.bytes().resident;
-  const EvictionNote note{EvictReason::kCleared, now};
+  const EvictionNote note{reason, now};
   while (const NodeId at = tree_.oldest(Held::kSnapshot)) {
     if (!tree_.evict_snapshot(at, note)) break;
     --snapshots_held_;

@@ -23,6 +23,7 @@
 // One owning thread, that of the engine.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -87,6 +88,11 @@ struct HeldParts {
   SnapshotPtr snapshot;
 };
 
+// Brings a slot to `tokens` with these parts. Returns the bytes moved; on an Error the slot is
+// empty.
+[[nodiscard]] Result<ByteCount> restore_parts(Engine& engine, SlotId slot, TokenSpan tokens,
+                                              const HeldParts& parts);
+
 class MemoryTier;
 
 // Room for bytes that are on their way. Counts as taken while it lives, which must not be
@@ -126,10 +132,11 @@ class MemoryTier {
   MemoryTier(Engine& engine, MemoryOptions options, Companion* companion = nullptr,
              CacheJournal* journal = nullptr);
 
-  [[nodiscard]] bool enabled() const { return options_.budget > 0; }
+  // May be asked by any thread.
+  [[nodiscard]] bool enabled() const { return options_.budget > 0 && !retired_; }
   [[nodiscard]] ByteCount budget() const { return options_.budget; }
   [[nodiscard]] ByteCount room() const {
-    return options_.budget - tree_.bytes().resident - promised_;
+    return retired_ ? 0 : options_.budget - tree_.bytes().resident - promised_;
   }
   [[nodiscard]] const TokenTree& tree() const { return tree_; }
   [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
@@ -169,6 +176,9 @@ class MemoryTier {
   // REQUIRES: the slot holds at least `tokens`; where a snapshot is needed, exactly them
   // unless one is here.
   [[nodiscard]] std::optional<HeldParts> collect(SlotId slot, SpaceKey space, TokenSpan tokens);
+  // The state of exactly these tokens, as far as it is here; nothing: it is not, or not all of it.
+  // Changes nothing, and counts as no use.
+  [[nodiscard]] std::optional<HeldParts> parts_of(SpaceKey space, TokenSpan tokens) const;
   // Brings `slot` to `tokens` with parts from elsewhere. Returns the bytes moved; on an
   // Error the slot is empty.
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, TokenSpan tokens, const HeldParts& parts);
@@ -200,7 +210,9 @@ class MemoryTier {
   // Whether bytes that were kept here are what they were.
   [[nodiscard]] bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) const;
   // Drops all bytes; tokens stay remembered. Returns the bytes freed.
-  ByteCount clear(Tick now);
+  ByteCount clear(Tick now, EvictReason reason = EvictReason::kCleared);
+  // Drops all bytes and takes no more: from now on it is as one with a budget of 0.
+  void retire(Tick now);
 
   // Fills in the parts of the status that this tier knows.
   void report(CacheStatus& status) const;
@@ -255,6 +267,7 @@ class MemoryTier {
   ByteCount evicted_bytes_ = 0;
   ByteCount stored_bytes_ = 0;
   std::uint64_t quarantined_ = 0;
+  std::atomic<bool> retired_{false};
 };
 
 }  // namespace holdfast

@@ -103,6 +103,8 @@ struct Receipt {
   double saved_ms = 0.0;  // what reading the restored tokens would have taken, as measured
   bool complete = false;  // the request has ended
   std::string advice;     // one sentence; empty: nothing to do better
+  // What came of computing the restored state again: "equal", or how it differs. Empty: not done.
+  std::string proof;
 };
 
 [[nodiscard]] std::vector<std::string> check_receipt(const Receipt& receipt);

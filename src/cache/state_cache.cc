@@ -553,6 +553,26 @@ ByteCount StateCache::clear() {
   return places + logits + memory_.clear(now());
 }
 
+void StateCache::distrust(SpaceKey space, const std::string& why) {
+  const JournaledCall call(journal_, [](CacheJournal& to) { to.distrust(); });
+  if (lower_ != nullptr) lower_->distrust(space, why);
+  places_.clear();
+  ends_.clear();
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    const SlotId slot{static_cast<int>(i)};
+    CHECK(live_[i].prompt.empty());
+    engine_.clear(slot);
+    forget_slot(slot);
+  }
+  memory_.retire(now());
+}
+
+bool StateCache::can_spare(SlotId slot) const {
+  const Live& held = live(slot);
+  if (!held.prompt.empty()) return false;
+  return held.tokens.empty() || (memory_.enabled() && storable_length(held) <= held.kept);
+}
+
 bool StateCache::is_filed(const Live& held) const {
   if (held.filed.length < 0 || held.filed.length > length_of(held.tokens)) return false;
   if (!memory_.tree().alive(held.filed.node)) return true;

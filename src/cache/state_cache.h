@@ -208,6 +208,17 @@ class StateCache {
   [[nodiscard]] MemoryTier& memory() { return memory_; }
   [[nodiscard]] CacheStatus status() const;
   ByteCount clear();
+  // A state of this space was computed again and came out otherwise (serve/prover.h). Whatever may
+  // have come of it goes: memory, idle slots, and what the tier below has of the space. From now on
+  // nothing is restored; slots go on from what they hold.
+  // REQUIRES: no request is at work.
+  void distrust(SpaceKey space, const std::string& why);
+  // The parts of a state that memory holds, for a proof. Changes nothing.
+  [[nodiscard]] std::optional<HeldParts> parts_of(SpaceKey space, TokenSpan keys) const {
+    return memory_.parts_of(space, keys);
+  }
+  // Whether emptying an idle slot loses nothing that memory does not hold.
+  [[nodiscard]] bool can_spare(SlotId slot) const;
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:

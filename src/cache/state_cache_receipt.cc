@@ -86,7 +86,8 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
     const NodeFacts facts = memory_.tree().facts(stop->node);
     const EvictionNote note = facts.snapshot_note ? facts.snapshot_note : facts.row_note;
     if (!note) continue;
-    const bool damaged = note.reason == EvictReason::kCorrupt;
+    const bool damaged =
+        note.reason == EvictReason::kCorrupt || note.reason == EvictReason::kDisproved;
     missing.why = damaged ? MissReason::kDamaged : MissReason::kEvicted;
     missing.position = stop->position;
     missing.evicted = note;

@@ -11,6 +11,7 @@
 #include "cli/replay.h"
 #include "cli/serve.h"
 #include "cli/version.h"
+#include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_config.h"
 
 namespace holdfast {
@@ -23,7 +24,8 @@ int print(const std::string& text) {
 }
 
 int print_version() {
-  return print(std::string("holdfast ") + HOLDFAST_VERSION + "\n" + llama_library_info() + "\n");
+  return print(std::string("holdfast ") + HOLDFAST_VERSION + "\n" + llama_library_info() +
+               "\nCPU variant: " + cpu_variant_in_use() + "\n");
 }
 
 int complain(const std::string& sentence) {

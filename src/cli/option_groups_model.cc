@@ -82,6 +82,12 @@ OptionKind draft_max() {
   return kind;
 }
 
+OptionKind cpu_variant() {
+  OptionKind kind = text(&ServeOptions::cpu_variant);
+  kind.show = [](const ServeOptions&) { return "the best that is trusted"; };
+  return kind;
+}
+
 OptionKind tensor_split() {
   return {"shares such as 3,1",
           [](ServeOptions& options, std::string_view text) {
@@ -182,6 +188,10 @@ OptionGroup reuse_group() {
        "when it is scarce."},
       {"--checkpoints", "on|off", "", choice(&O::checkpoints, {{"on", true}, {"off", false}}),
        "Keep states while a prompt is read. Off: only when another conversation takes the slot."},
+      {"--prove", "SHARE", "", real(&O::prove, 0.0, 1.0),
+       "While nobody waits, compute this share of the restored states again from the first token "
+       "and compare. A difference takes the state out of use and is reported. 0.02 costs little; 1 "
+       "is for a machine under suspicion."},
       {"--token-history / --no-token-history", "", "", flag(&O::token_history),
        "Answers that come back as history keep the token ids that were sampled, so that they are "
        "found again whatever the tokenizer makes of their text."},
@@ -224,6 +234,19 @@ OptionGroup speculation_group() {
 
 OptionGroup compute_group() {
   return {"Processor and GPU", {
+      {"--cpu-variant", "NAME", "", cpu_variant(),
+       "Which of the engine's builds for processors to use (haswell, zen4, ...); `holdfast doctor` "
+       "lists them. Variants that are known to answer wrongly are used only if named here."},
+      {"--check-engine", "once|always|off", "", choice(&O::check_engine,
+                                                       {{"once", CheckEngine::kOnce},
+                                                        {"always", CheckEngine::kAlways},
+                                                        {"off", CheckEngine::kOff}}),
+       "Compare every kind of batch with the plain way of computing it before serving. once: "
+       "remembered for this engine, machine, model and options, and a start takes hardly longer. "
+       "What fails is given up (special buffers, the CPU variant, slots together, drafts), or "
+       "nothing is served."},
+      {"--repack / -nr, --no-repack", "", "LLAMA_ARG_REPACK", flag(&O::repack),
+       "Lay weights out anew for faster kernels of the processor, where there are some."},
       {"-t, --threads", "N", "LLAMA_ARG_THREADS", whole(&O::threads, -1, 1024),
        "Threads that generate; -1 lets the engine choose."},
       {"-tb, --threads-batch", "N", "LLAMA_ARG_THREADS_BATCH", whole(&O::threads_batch, -1, 1024),

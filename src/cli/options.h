@@ -42,6 +42,9 @@ inline constexpr std::int64_t kCacheDiskAuto = -1;  // a tenth of what is free
 
 enum class OnOffAuto { kAuto, kOn, kOff };
 
+// When every kind of batch is compared with the plain way (engine/conformance.h).
+enum class CheckEngine { kOnce, kAlways, kOff };
+
 // Texts and numbers that only the engine understands are checked for their form
 // and passed through. Empty or zero means "as the model says" where so marked.
 struct ServeOptions {
@@ -73,6 +76,7 @@ struct ServeOptions {
   TokenPos checkpoint_every = 0;  // 0: as memory allows
   bool checkpoints = true;
   bool token_history = true;
+  float prove = 0.0F;  // share of restores that are computed again while idle
 
   // Speculation.
   DraftSource spec = DraftSource::kAuto;
@@ -85,6 +89,9 @@ struct ServeOptions {
   std::vector<float> draft_synthetic;  // benchmarks: acceptance by place
 
   // Processor and GPU.
+  std::string cpu_variant;  // empty: the best that is trusted
+  bool repack = true;       // weights may be laid out anew for kernels of their own
+  CheckEngine check_engine = CheckEngine::kOnce;
   int threads = -1;        // -1: the engine's choice
   int threads_batch = -1;  // -1: as `threads`
   int gpu_layers = kGpuLayersAuto;

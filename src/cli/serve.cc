@@ -13,6 +13,8 @@
 #include "api/api_server.h"
 #include "base/free_memory.h"
 #include "cache/fingerprint.h"
+#include "cli/checked_model.h"
+#include "cli/engine_settings.h"
 #include "cli/serve_log.h"
 #include "cli/server_disk.h"
 #include "cli/server_recording.h"
@@ -27,73 +29,13 @@ namespace {
 
 // --- options into settings ---------------------------------------------------
 
-std::vector<std::string> split_commas(const std::string& text) {
-  std::vector<std::string> items;
-  std::size_t begin = 0;
-  while (begin <= text.size() && !text.empty()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) items.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+CheckExtent check_extent(const ServeOptions& options) {
+  switch (options.check_engine) {
+    case CheckEngine::kOff: return CheckExtent::kOff;
+    case CheckEngine::kAlways: return CheckExtent::kWhole;
+    case CheckEngine::kOnce: break;
   }
-  return items;
-}
-
-FlashAttention flash_from(OnOffAuto choice) {
-  switch (choice) {
-    case OnOffAuto::kOn: return FlashAttention::kOn;
-    case OnOffAuto::kOff: return FlashAttention::kOff;
-    case OnOffAuto::kAuto: break;
-  }
-  return FlashAttention::kAuto;
-}
-
-// The pocket model lies in the source tree, or beside the installed program.
-std::string default_model_path() {
-  std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto beside = program.parent_path() / "../share/holdfast/holdfast-pocket-q8_0.gguf";
-  if (std::filesystem::exists(beside, ignored)) return beside.lexically_normal().string();
-  return HOLDFAST_POCKET_MODEL;
-}
-
-LlamaConfig engine_config(const ServeOptions& options) {
-  LlamaConfig config;
-  config.model_path = options.model_path.empty() ? default_model_path() : options.model_path;
-  config.context_tokens = options.ctx_size;
-  config.slots = options.parallel;
-  config.threads = std::max(0, options.threads);
-  config.threads_batch = std::max(0, options.threads_batch);
-  config.ubatch = options.ubatch_size;
-  config.gpu_layers = options.gpu_layers < 0 ? -1 : options.gpu_layers;
-  config.flash_attention = flash_from(options.flash_attn);
-  config.cache_type_k = options.cache_type_k;
-  config.cache_type_v = options.cache_type_v;
-  config.swa_full = options.swa_full;
-  config.use_mmap = options.mmap;
-  config.use_mlock = options.mlock;
-  config.warm_up = options.warmup;
-  config.split_mode = options.split_mode;
-  config.main_gpu = options.main_gpu;
-  config.tensor_split = options.tensor_split;
-  config.devices = split_commas(options.device);
-  config.rope_scaling = options.rope_scaling;
-  config.rope_freq_base = options.rope_freq_base;
-  config.rope_freq_scale = options.rope_freq_scale;
-  config.yarn_ext_factor = options.yarn_ext_factor;
-  config.yarn_attn_factor = options.yarn_attn_factor;
-  config.yarn_beta_fast = options.yarn_beta_fast;
-  config.yarn_beta_slow = options.yarn_beta_slow;
-  config.yarn_orig_ctx = options.yarn_orig_ctx;
-  config.chat_template = options.chat_template;
-  config.draft_source = options.spec;
-  config.draft_model_path = options.draft_model;
-  config.draft_tokens_max = options.draft_max;
-  config.draft_gpu_layers = options.draft_gpu_layers < 0 ? -1 : options.draft_gpu_layers;
-  // Its numbers must not depend on guesses; who asks for both gets steps that are all alike.
-  if (options.deterministic && options.spec == DraftSource::kAuto) {
-    config.draft_source = DraftSource::kOff;
-  }
-  return config;
+  return CheckExtent::kShort;
 }
 
 ApiOptions api_options(const ServeOptions& options) {
@@ -133,44 +75,6 @@ ByteCount cache_budget(const ServeOptions& options) {
   if (options.cache_ram_mib == kCacheRamUnlimited) return std::numeric_limits<ByteCount>::max() / 2;
   if (options.cache_ram_mib >= 0) return static_cast<ByteCount>(options.cache_ram_mib) * kMebibyte;
   return free_memory().value_or(4096 * kMebibyte) / 4 / kMebibyte * kMebibyte;
-}
-
-// On a processor chunks of 256 are as fast as larger ones, and a prompt that
-// parts inside a message finds a nearer place; a GPU wants them large.
-TokenPos grid_step(const ServeOptions& options, bool on_gpu) {
-  if (options.grid_step > 0) return options.grid_step;
-  const TokenPos largest = options.ubatch_size / 64 * 64;
-  return on_gpu ? largest : std::min(TokenPos{256}, largest);
-}
-
-// All that shapes a state besides its tokens.
-Fingerprint fingerprint_of(const ServeOptions& options, const std::string& digest,
-                           const SchedulerOptions& scheduling, bool stretched) {
-  const auto number = [](auto value) { return std::to_string(value); };
-  std::string split;
-  for (const float share : options.tensor_split) split += number(share) + ",";
-  Fingerprint facts;
-  facts.add("model", digest)
-      .add("engine", llama_library_info())
-      .add("kv", options.cache_type_k + "/" + options.cache_type_v)
-      .add("flash", number(static_cast<int>(options.flash_attn)))
-      .add("swa-full", number(options.swa_full))
-      .add("stretched", number(stretched))
-      .add("rope", options.rope_scaling + "/" + number(options.rope_freq_base) + "/" +
-                       number(options.rope_freq_scale))
-      .add("yarn", number(options.yarn_orig_ctx) + "/" + number(options.yarn_ext_factor) + "/" +
-                       number(options.yarn_attn_factor) + "/" + number(options.yarn_beta_fast) +
-                       "/" + number(options.yarn_beta_slow))
-      .add("device", options.device + "/" + number(options.gpu_layers) + "/" + options.split_mode +
-                         "/" + number(options.main_gpu) + "/" + split)
-      .add("ubatch", number(options.ubatch_size))
-      .add("grid", number(scheduling.grid_step));
-  // Decoded state is kept in throughput mode only; the order of sums follows the threads.
-  facts.add("mode", options.deterministic ? "deterministic" : "throughput");
-  if (options.deterministic) {
-    facts.add("threads", number(options.threads) + "/" + number(options.threads_batch));
-  }
-  return facts;
 }
 
 std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
@@ -248,7 +152,8 @@ class Server {
     const auto began = std::chrono::steady_clock::now();
     ProgressLine bar(Log::logger(),
                      "loading " + std::filesystem::path(config.model_path).filename().string());
-    auto loaded = load_llama_model(config, [&](float share) {
+    const CheckMemory memory(options_.cache_dir);
+    auto loaded = load_checked_model(options_, check_extent(options_), memory, [&](float share) {
       api_->backend().set_progress(share);
       bar.update(share);
       return !stopping_.load();
@@ -264,7 +169,9 @@ class Server {
     }
     bar.finish();
     model_is_loading = false;
-    model_ = std::move(*loaded);
+    model_ = std::move(loaded->model);
+    loaded->model = {};
+    checked_ = std::move(*loaded);
     serve_model(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
 
@@ -272,20 +179,27 @@ class Server {
     SchedulerOptions scheduling;
     scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
     scheduling.deterministic = options_.deterministic;
+    scheduling.one_by_one = !checked_.standing.setting.together;
     scheduling.grid_step = grid_step(options_, model_.on_gpu);
     scheduling.synthetic_acceptance = options_.draft_synthetic;
     scheduling.deterministic_draft = model_.engine->decode_tokens_max() - 1;
+    scheduling.proofs.share = options_.prove;
+    scheduling.proofs.exact = options_.deterministic && !model_.on_gpu;
     scheduling.cache.memory.budget = cache_budget(options_);
     scheduling.cache.checkpoint_every = options_.checkpoint_every;
     scheduling.cache.checkpoints = options_.checkpoints;
     scheduling.cache.slot_snapshots = options_.slot_snapshots;
-    const auto digest = model_digest(model_.text->card().path);
-    if (!digest) Log::warn(digest.error().message);
+    if (!checked_.digest_error.empty()) Log::warn(checked_.digest_error);
     // Some models encode positions in another way in contexts longer than their first ones.
     const bool stretched = model_.engine->context_tokens() > model_.text->card().context_original;
-    fingerprint_ = fingerprint_of(options_, digest ? *digest : "unknown", scheduling, stretched);
+    fingerprint_ =
+        fingerprint_of(options_, {checked_.digest.empty() ? "unknown" : checked_.digest,
+                                  checked_.standing.setting, scheduling.grid_step, stretched});
     scheduling.cache.fingerprint = fingerprint_.hex();
     disk_ = ServerDisk::open(options_, model_.on_gpu, clock_);
+    if (checked_.record && !checked_.key.empty()) {
+      CheckMemory(options_.cache_dir).remember(checked_.key, *checked_.record);
+    }
     if (disk_) {
       disk_->describe(model_.text->card().name, fingerprint_);
       const auto vocabulary = static_cast<Token>(model_.text->card().vocabulary);
@@ -326,6 +240,7 @@ class Server {
     backend->model_name =
         options_.aliases.empty() ? model_.text->card().name : options_.aliases.front();
     backend->build = build_name();
+    backend->engine = checked_.standing;
     backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     backend->defaults = chat_defaults(options_, model_);
     if (options_.reasoning != OnOffAuto::kAuto) {
@@ -348,6 +263,10 @@ class Server {
                {"type", card.file_type},
                {"size", human_bytes(static_cast<ByteCount>(card.size_bytes))},
                {"seconds", static_cast<double>(static_cast<int>(seconds * 100)) / 100}});
+    Log::info("engine " + checked_.standing.version,
+              {{"cpu_variant", checked_.standing.setting.cpu_variant}});
+    const std::string standing = standing_in_words(checked_.standing);
+    checked_.standing.given_up.empty() ? Log::info(standing) : Log::warn(standing);
     Log::info("state: " + shape.describe());
     Log::info("slots", {{"count", slots},
                         {"context", context},
@@ -409,6 +328,7 @@ class Server {
   const std::unique_ptr<ServerRecording> recording_;
   TokenHistory history_;
   LoadedModel model_;
+  CheckedModel checked_;  // but for its model
   Fingerprint fingerprint_;
   std::unique_ptr<ServerDisk> disk_;
   std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined

@@ -25,6 +25,18 @@ double rounded(double value) { return static_cast<double>(static_cast<long>(valu
 
 }  // namespace
 
+void RequestLog::on_proved(const Proof& proof) {
+  const LogFields fields{{"request", proof.request}, {"tokens", proof.position}, {"ms", proof.ms}};
+  if (proof.equal) {
+    Log::info("proved a restored state", fields);
+    return;
+  }
+  Log::error("a restored state is wrong: " + proof.words() +
+                 ". Nothing is restored any more, until a restart; what it was made with is in "
+                 "`holdfast doctor`",
+             fields);
+}
+
 void RequestLog::forget_bar(const std::string& request_id) {
   if (bar_request_ != request_id) return;
   bar_.reset();

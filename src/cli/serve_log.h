@@ -17,6 +17,7 @@ class RequestLog final : public SchedulerObserver {
   void on_progress(const GenerateRequest& request, const PromptProgress& progress) override;
   void on_finished(const GenerateRequest& request, const Finished& finished) override;
   void on_failed(const GenerateRequest& request, const Error& error) override;
+  void on_proved(const Proof& proof) override;
 
  private:
   void forget_bar(const std::string& request_id);

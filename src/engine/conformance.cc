@@ -89,6 +89,7 @@ class Check {
     return std::chrono::duration<double, std::milli>(since).count();
   }
   [[nodiscard]] double elapsed() const { return now_ms() - began_; }
+  [[nodiscard]] double batch_ms() const { return batches_ > 0.0 ? spent_ms_ / batches_ : 0.0; }
 
   enum class Formed { kBasis, kAlways, kTogether, kDrafted, kBoth };
 
@@ -105,10 +106,11 @@ class Check {
       out.verdict = CheckVerdict::kKnown;
       return;
     }
-    if (over_ || (!first && elapsed() + batches * batch_ms_ > options_.ms_max)) return;
+    if (over_ || (!first && elapsed() + batches * batch_ms() > options_.ms_max)) return;
     const double before = now_ms();
     Outcome outcome = check();
-    if (batches > 0) batch_ms_ = std::max(batch_ms_, (now_ms() - before) / batches);
+    spent_ms_ += now_ms() - before;
+    batches_ += batches;
     out.distance = outcome.distance;
     out.allowed = outcome.allowed;
     out.finding = std::move(outcome.finding);
@@ -264,8 +266,8 @@ class Check {
     const TokenPos end = stream_end();
     const TokenSpan all = tokens(0, end);
     double rounding = 0.0;
-    for (const auto& pieces : std::vector<std::vector<TokenPos>>{
-             {end}, {1, end - 1}, {end - 1, 1}}) {
+    for (const auto& pieces :
+         std::vector<std::vector<TokenPos>>{{end}, {1, end - 1}, {end - 1, 1}}) {
       const auto row = read(slot, all, pieces);
       if (!row) return failed();
       rounding = std::max(rounding, row_distance(*row, plain(end - 1)));
@@ -318,7 +320,7 @@ class Check {
 
   void step_kind(const std::vector<int>& slots, TokenPos rows, const std::string& where = "") {
     const bool several = slots.size() > 1;
-    const Formed formed = several ? rows > 1 ? Formed::kBoth : Formed::kTogether
+    const Formed formed = several    ? rows > 1 ? Formed::kBoth : Formed::kTogether
                           : rows > 1 ? Formed::kDrafted
                                      : Formed::kAlways;
     const std::string name = counted(static_cast<int>(slots.size()), "slot") + where + ", " +
@@ -372,11 +374,9 @@ class Check {
 
   void restored_kinds() {
     const SlotId slot{engine_.slot_count() - 1};
-    kind("a state restored whole", Formed::kAlways, 1.0, [&] {
-      return bring(slot) ? goes_on(slot, length_in(slot.value)) : failed();
-    });
-    kind("a state restored from its parts", Formed::kAlways, 1.0,
-         [&] { return from_parts(slot); });
+    kind("a state restored whole", Formed::kAlways, 1.0,
+         [&] { return bring(slot) ? goes_on(slot, length_in(slot.value)) : failed(); });
+    kind("a state restored from its parts", Formed::kAlways, 1.0, [&] { return from_parts(slot); });
     kind("a slot taken back to a state that it had", Formed::kAlways, 1.0,
          [&] { return in_place(slot); });
   }
@@ -504,16 +504,15 @@ class Check {
 
   // --- chunks ----------------------------------------------------------------------
 
-  // The longest, and quarters of it. Long chunks are computed by other kernels, whose rounding is not
-  // the one that was measured.
+  // The longest, and quarters of it. Long chunks are computed by other kernels, whose rounding is
+  // not the one that was measured.
   void chunk_kinds() {
     const TokenPos chunk = longest_chunk();
     const TokenPos quarter = chunk / 4;
     if (quarter < 1) return;
     kind("a chunk of " + counted(chunk, "token"), Formed::kAlways, 3.0, [&] {
       const TokenSpan all = tokens(0, chunk);
-      const auto parts =
-          read(SlotId{0}, all, {quarter, quarter, quarter, chunk - 3 * quarter});
+      const auto parts = read(SlotId{0}, all, {quarter, quarter, quarter, chunk - 3 * quarter});
       const auto whole = parts ? read(SlotId{0}, all, {chunk}) : std::nullopt;
       if (!whole) return failed();
       engine_.clear(SlotId{0});
@@ -531,7 +530,8 @@ class Check {
   Tokens stream_;
   std::vector<Row> plain_;         // after the tokens from kHistory - 1 on
   std::vector<SavedState> saved_;  // after kHistory tokens, and one more each
-  double batch_ms_ = 0.0;
+  double spent_ms_ = 0.0;          // on so many batches
+  double batches_ = 0.0;
   bool over_ = false;  // what is needed for the rest is not there
   std::string error_;
   ConformanceReport report_;

@@ -13,10 +13,10 @@
 //   rounding  between ways of computing one sequence alone, which differ in their batches only
 //   effect    between a row and the one that a state lacking one token gives
 // A row passes within kRoundings times the rounding, or kLeastOfEffect of the effect where that is
-// more (a router that chooses another expert in a near tie is no fault, and jumps), and never beyond
-// half the effect: it has to be nearer to the right state than to one that is a token off. Something
-// that is no number never passes. What is restored has to go on with the same bits, wherever the
-// engine repeats itself.
+// more (a router that chooses another expert in a near tie is no fault, and jumps), and never
+// beyond half the effect: it has to be nearer to the right state than to one that is a token off.
+// Something that is no number never passes. What is restored has to go on with the same bits,
+// wherever the engine repeats itself.
 //
 // 22 tiny architectures on a Zen 4: several slots and rows are at most 3.3 roundings off, and never
 // more than 0.003 of half the effect; long chunks up to 0.06 of it (a mixture of experts).
@@ -51,8 +51,8 @@ struct ConformanceOptions {
   // Whether the same batch gives the same bits by the engine's promise (a processor). Where it does
   // not promise, it is found out.
   bool repeats = true;
-  double ms_max = 1e9;          // for all; the first kind is always checked
-  std::set<std::string> known;  // kinds that passed before; not checked again
+  double ms_max = 1e9;             // for all; the first kind is always checked
+  std::set<std::string> known;     // kinds that passed before; not checked again
   std::function<double()> now_ms;  // null: the steady clock
 };
 
@@ -87,6 +87,7 @@ struct ConformanceReport {
 };
 
 // REQUIRES: all slots are empty.
-[[nodiscard]] ConformanceReport check_conformance(Engine& engine, const ConformanceOptions& options);
+[[nodiscard]] ConformanceReport check_conformance(Engine& engine,
+                                                  const ConformanceOptions& options);
 
 }  // namespace holdfast

@@ -264,6 +264,7 @@ Result<SavedState> FakeEngine::save(SlotId slot, SaveScope scope) const {
   if (scope == SaveScope::kWhole) {
     for (const std::uint64_t row : now.rows) put(saved.bytes, row);
   }
+  if (wanted == FakeFault::kWrong) saved.bytes.front() ^= std::byte{1};
   saved.checksum = hash_bytes(saved.bytes);
   if (wanted == FakeFault::kCorrupt) saved.bytes.back() ^= std::byte{1};
   return saved;
@@ -312,6 +313,7 @@ Result<ExtentRows> FakeEngine::save_rows(SlotId slot, TokenPos begin, TokenPos e
   ExtentRows rows{begin, end, 0, {}};
   for (TokenPos i = begin; i < end; ++i)
     put(rows.bytes, state(slot).rows[static_cast<std::size_t>(i)]);
+  if (wanted == FakeFault::kWrong) rows.bytes.front() ^= std::byte{1};
   rows.checksum = hash_bytes(rows.bytes);
   if (wanted == FakeFault::kCorrupt) rows.bytes.back() ^= std::byte{1};
   return rows;

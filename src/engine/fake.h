@@ -30,6 +30,7 @@ enum class FakeFault {
   kFail,     // the operation returns an Error and empties its slots
   kRefuse,   // cut() only: kRefused although it would be possible
   kCorrupt,  // save() only: one byte is wrong and the checksum does not know
+  kWrong,    // save() only: one byte is wrong and the checksum agrees
 };
 
 struct FakeOptions {

@@ -92,7 +92,7 @@ Missing get_missing(RecordReader& in) {
   Missing missing;
   missing.why = get_enum(in, MissReason::kCacheOff);
   missing.position = in.position();
-  missing.evicted.reason = get_enum(in, EvictReason::kCleared);
+  missing.evicted.reason = get_enum(in, EvictReason::kDisproved);
   missing.evicted.when = in.number();
   missing.evicted_ago_ms = in.real();
   return missing;

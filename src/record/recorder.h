@@ -82,6 +82,7 @@ class CacheRecorder final : public CacheJournal {
   void erase(SlotId slot) override { open(EventKind::kErase, slot); }
   void keep_idle() override { open(EventKind::kKeepIdle); }
   void clear() override { open(EventKind::kClear); }
+  void distrust() override { open(EventKind::kDistrust); }
   [[nodiscard]] bool wants_text() const override { return recording_ && !options_.private_form; }
   void finished(const FinishedRequest& over, const CacheStatus& status) override;
   void dropped(std::uint64_t number, RequestEnd end) override;

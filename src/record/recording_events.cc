@@ -27,11 +27,11 @@ bool has_world(EventKind kind) {
 }  // namespace
 
 const char* event_kind_name(EventKind kind) {
-  constexpr std::array<const char*, 23> kNames = {
+  constexpr std::array<const char*, 24> kNames = {
       "opened",      "prompt",       "plan",      "wait",     "ask below", "go on",
       "begin",       "before chunk", "prefilled", "decoded",  "emptied",   "end",
       "called tool", "speed",        "copy out",  "bring in", "erase",     "keep idle",
-      "clear",       "receipt",      "dropped",   "forget",   "done"};
+      "clear",       "receipt",      "dropped",   "forget",   "done",      "distrust"};
   const auto index = static_cast<std::size_t>(kind) - 1;
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -184,6 +184,7 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
     case EventKind::kOpened:
     case EventKind::kAskBelow:
     case EventKind::kKeepIdle:
+    case EventKind::kDistrust:
     case EventKind::kClear: break;
   }
   if (has_world(event.kind)) put_world(out, event);
@@ -335,6 +336,7 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
     case EventKind::kOpened:
     case EventKind::kAskBelow:
     case EventKind::kKeepIdle:
+    case EventKind::kDistrust:
     case EventKind::kClear: break;
   }
 }

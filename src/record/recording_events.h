@@ -70,8 +70,9 @@ enum class EventKind : std::uint8_t {
   kDropped,
   kForget,
   kDone,
+  kDistrust,
 };
-inline constexpr auto kEventKindLast = EventKind::kDone;
+inline constexpr auto kEventKindLast = EventKind::kDistrust;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {

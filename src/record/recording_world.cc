@@ -190,6 +190,7 @@ class RecordedBelow final : public Below {
   }
   void keep(KeptPath path) override { inner_.keep(std::move(path)); }
   void clear() override { inner_.clear(); }
+  void distrust(SpaceKey space, const std::string& why) override { inner_.distrust(space, why); }
 
  private:
   Below& inner_;

@@ -141,6 +141,7 @@ class ReplayBelow final : public Below {
   }
   void keep(KeptPath) override {}
   void clear() override {}
+  void distrust(SpaceKey, const std::string&) override {}
 
  private:
   ReplayScript& script_;

@@ -103,6 +103,7 @@ class Replayer {
     switch (event.kind) {
       case EventKind::kKeepIdle: (void)cache_->keep_idle(); return true;
       case EventKind::kClear: (void)cache_->clear(); return true;
+      case EventKind::kDistrust: cache_->distrust({}, ""); return true;
       default: break;
     }
     if (slot_of(event).request != nullptr) return false;

@@ -85,6 +85,7 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
       speculator_(engine, parts.companion, text.card().vocabulary,
                   options.deterministic ? options.deterministic_draft : 0, clock),
       cache_(engine, cache_options(options), clock, parts.companion, parts.lower, parts.journal),
+      prover_(engine, cache_, grid_, options.proofs, clock),
       ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
     Slot slot;
@@ -241,6 +242,10 @@ void Scheduler::run() {
     } else if (!news_.wait_for(lock, kIdleBeforeKeeping, has_news)) {
       lock.unlock();
       keep_idle_states();
+      prove_idle([&] {
+        const std::lock_guard look(mutex_);
+        return has_news();
+      });
       lock.lock();
       news_.wait(lock, has_news);
     }
@@ -250,6 +255,48 @@ void Scheduler::run() {
 
 void Scheduler::keep_idle_states() {
   if (cache_.keep_idle()) publish_status();
+}
+
+void Scheduler::prove_idle(const std::function<bool()>& wanted) {
+  while (prover_.has_work()) {
+    const bool idle = queue_.empty() && slot_tasks_.empty() &&
+                      std::ranges::all_of(slots_, &Slot::idle) && !wanted();
+    std::optional<Proof> proof;
+    if (idle) {
+      proof = prover_.step();
+      speculator_.note_other_work();
+    } else {
+      prover_.yield();
+    }
+    totals_.proofs = prover_.counts();
+    if (proof) act_on(*proof);
+    publish_status();
+    if (!idle) return;
+  }
+}
+
+// One wrong state, and nothing that was restored is believed: it may have come of the same fault.
+void Scheduler::act_on(const Proof& proof) {
+  if (auto receipt = receipts_.find(proof.request, proof.tenant)) {
+    receipt->proof = proof.words();
+    receipts_.put(*receipt);
+  }
+  if (!proof.equal) {
+    totals_.disproved = proof.words();
+    cache_.distrust(proof.space, proof.words());
+    prover_.stop();
+  }
+  if (observer_ != nullptr) observer_->on_proved(proof);
+}
+
+void Scheduler::note_restored(const Slot& slot) {
+  const Receipt& receipt = slot.job->receipt;
+  const bool restored =
+      receipt.source == StartSource::kMemory || receipt.source == StartSource::kSnapshotInPlace;
+  if (!restored || !totals_.disproved.empty()) return;
+  const Prompt prompt = slot.job->prompt();
+  prover_.note(
+      {receipt.id, receipt.tenant, prompt.space, prompt.tokens, prompt.keys, receipt.restored});
 }
 
 bool Scheduler::turn() {
@@ -473,6 +520,7 @@ void Scheduler::start_job(std::unique_ptr<Job> job, const Outlook& outlook) {
   Slot& slot = slots_[static_cast<std::size_t>(receipt.slot)];
   slot.job = std::move(job);
   ++totals_.requests;
+  if (options_.proofs.share > 0.0) note_restored(slot);
 
   const Started started{slot.id, slot.job->prompt_length(), slot.job->timings.cached_tokens};
   if (observer_ != nullptr) observer_->on_started(slot.job->request, started);

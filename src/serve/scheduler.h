@@ -50,6 +50,7 @@
 #include "engine/engine.h"
 #include "engine/text.h"
 #include "env/clock.h"
+#include "serve/prover.h"
 #include "serve/request.h"
 #include "serve/slot.h"
 #include "serve/speculator.h"
@@ -63,6 +64,8 @@ struct SchedulerOptions {
   std::size_t queue_max = 256;
   // Decode slots one by one, so that no request's numerics depend on another.
   bool deterministic = false;
+  // The same for decode steps alone: where an engine is wrong about several slots at once.
+  bool one_by_one = false;
   TokenPos grid_step = 512;
   // Tokens that every draft is filled up to when deterministic, so that no token's bits
   // depend on what was drafted.
@@ -70,6 +73,7 @@ struct SchedulerOptions {
   // For benchmarks of models whose weights mean nothing: a drafted token at each place is
   // taken with this probability, whatever the model says. Empty: never.
   std::vector<float> synthetic_acceptance;
+  ProverOptions proofs;
   CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these
 };
 
@@ -108,6 +112,8 @@ struct SchedulerStatus {
   std::uint64_t decode_steps = 0;
   std::string companion;  // its name; empty: there is none
   DraftCounts drafts;
+  ProofCounts proofs;
+  std::string disproved;  // what a proof found; empty: nothing. Nothing is restored since
 };
 
 // Sees what the scheduler does, for logs and progress. Called on its thread.
@@ -119,6 +125,7 @@ class SchedulerObserver {
   virtual void on_finished(const GenerateRequest&, const Finished&) {}
   virtual void on_failed(const GenerateRequest&, const Error&) {}
   virtual void on_evicted(const Victim&) {}
+  virtual void on_proved(const Proof&) {}
 };
 
 // Which slot is meant, and by whom.
@@ -192,6 +199,10 @@ class Scheduler {
   // loop when nothing has happened for a while, and when it ends. As turn(), for tests too.
   void keep_idle_states();
 
+  // Computes restored states again, as far as some were chosen for that, until `wanted` says that
+  // somebody waits. Done by the loop likewise.
+  void prove_idle(const std::function<bool()>& wanted);
+
   // One turn of the loop; false when there was nothing to do. For tests and for
   // the loop itself; not to be called while the thread runs.
   bool turn();
@@ -202,6 +213,8 @@ class Scheduler {
   void run();
   void prepare(Job& job) const;
   void take_arrivals();
+  void note_restored(const Slot& slot);
+  void act_on(const Proof& proof);
   void end_everything();
   // Something asked of a slot. Called with an Error it has been refused.
   struct SlotTask {
@@ -282,6 +295,7 @@ class Scheduler {
 
   // The loop's own.
   StateCache cache_;
+  Prover prover_;
   std::vector<Slot> slots_;
   std::deque<std::unique_ptr<Job>> queue_;
   std::deque<SlotTask> slot_tasks_;  // for slots that are at work

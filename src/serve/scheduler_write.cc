@@ -45,7 +45,8 @@ bool Scheduler::decode_all() {
   }
   if (ready.empty()) return false;
   speculator_.propose(ready);
-  for (const auto& batch : batches_of(ready, options_.deterministic)) decode_together(batch);
+  const bool one_by_one = options_.deterministic || options_.one_by_one;
+  for (const auto& batch : batches_of(ready, one_by_one)) decode_together(batch);
   return true;
 }
 

@@ -101,6 +101,10 @@ class BlobStore {
   [[nodiscard]] virtual Result<RowsBlob> load(const StoreMatch& match, const RowsHit& hit) = 0;
   [[nodiscard]] virtual Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) = 0;
 
+  // What is held of this space is wrong although its checksums are right. None of it is offered
+  // again.
+  virtual void distrust(SpaceKey space, const std::string& why) = 0;
+
   // They were useful now.
   virtual void touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;
   // Drops the least valuable until no more than `bytes` are held. Returns the bytes freed.

@@ -302,6 +302,12 @@ void DiskStore::quarantine(const BlobKey& key, const std::string& why) {
   keep_in_quarantine(key, bytes, why);
 }
 
+void DiskStore::distrust(SpaceKey space, const std::string& why) {
+  for (const BlobSummary& blob : list()) {
+    if (blob.space == space) quarantine(blob.key, why);
+  }
+}
+
 // The note is more than there was before; where it has no room, older ones go, and at the
 // worst the file itself.
 void DiskStore::keep_in_quarantine(const BlobKey& key, ByteCount bytes, const std::string& why) {

@@ -114,6 +114,7 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] StoreMatch lookup(SpaceKey space, TokenSpan tokens) override;
   [[nodiscard]] Result<RowsBlob> load(const StoreMatch& match, const RowsHit& hit) override;
   [[nodiscard]] Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) override;
+  void distrust(SpaceKey space, const std::string& why) override;
   void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override;
   ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) override;
 

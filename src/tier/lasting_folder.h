@@ -49,6 +49,7 @@ class LastingFolder final : public BlobStore {
   [[nodiscard]] Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) override {
     return folder_->load(match, hit);
   }
+  void distrust(SpaceKey space, const std::string& why) override { folder_->distrust(space, why); }
   void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override {
     folder_->touch(keys, now_ms);
   }

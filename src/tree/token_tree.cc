@@ -18,6 +18,7 @@ const char* evict_reason_name(EvictReason reason) {
     case EvictReason::kDeadWeight: return "dead weight";
     case EvictReason::kCorrupt: return "corrupt";
     case EvictReason::kCleared: return "cleared";
+    case EvictReason::kDisproved: return "disproved";
   }
   return "unknown";
 }

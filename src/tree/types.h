@@ -88,6 +88,7 @@ enum class EvictReason : std::uint8_t {
   kDeadWeight,  // blocks beyond the deepest snapshot
   kCorrupt,     // failed its verification
   kCleared,     // someone asked for it
+  kDisproved,   // it, or another, came out otherwise when it was computed again
 };
 [[nodiscard]] const char* evict_reason_name(EvictReason reason);
 

@@ -56,8 +56,7 @@ class EveryArchitecture : public testing::TestWithParam<std::string_view> {};
 TEST_P(EveryArchitecture, Passes) {
   const auto path = std::filesystem::path(testing::TempDir()) /
                     ("holdfast-conformance-" + std::string(GetParam()) + ".gguf");
-  const auto written =
-      llama_engine::write_tiny_model(llama_engine::TinySpec{GetParam()}, 42, path);
+  const auto written = llama_engine::write_tiny_model(llama_engine::TinySpec{GetParam()}, 42, path);
   ASSERT_TRUE(written.ok()) << written.error().message;
   const LoadedModel model = load(path.string());
   std::filesystem::remove(path);

@@ -24,11 +24,12 @@ struct Distrusted {
 constexpr std::array<Distrusted, 1> kDistrusted = {
     {{"sapphirerapids",
       "its AMX kernels compute only the first of several sequences: ggml-cpu/amx/amx.cpp accepts "
-      "products whose second operand has three dimensions, and multiplies the first matrix alone"}}};
+      "products whose second operand has three dimensions, and multiplies the first matrix "
+      "alone"}}};
 
 // In the library's own order; those of which there is a file are loaded.
 constexpr std::array<std::string_view, 13> kDeviceBackends = {
-    "blas", "zendnn", "cann", "cuda",   "hip",  "metal",   "rpc",
+    "blas", "zendnn", "cann",    "cuda",   "hip",  "metal",   "rpc",
     "sycl", "vulkan", "virtgpu", "opencl", "musa", "openvino"};
 
 constexpr std::string_view kFilePrefix = "libggml-";
@@ -36,7 +37,7 @@ constexpr std::string_view kCpuPrefix = "libggml-cpu-";
 constexpr std::string_view kFileSuffix = ".so";
 
 std::mutex mutex;
-std::string in_use;          // guarded by mutex
+std::string in_use;           // guarded by mutex
 bool devices_loaded = false;  // guarded by mutex
 
 std::string_view reason_to_distrust(std::string_view variant) {
@@ -120,8 +121,8 @@ std::vector<CpuVariant> cpu_variants() {
     const std::string file = at->path().filename().string();
     if (!file.starts_with(kCpuPrefix) || !file.ends_with(kFileSuffix)) continue;
     CpuVariant variant;
-    variant.name = file.substr(kCpuPrefix.size(),
-                               file.size() - kCpuPrefix.size() - kFileSuffix.size());
+    variant.name =
+        file.substr(kCpuPrefix.size(), file.size() - kCpuPrefix.size() - kFileSuffix.size());
     variant.path = at->path().string();
     variant.score = score_of(variant.path);
     variant.distrust = reason_to_distrust(variant.name);

@@ -242,10 +242,12 @@ void set_llama_log(std::function<void(int, const std::string&)> sink) {
   start_library();
 }
 
+std::string llama_library_version() { return std::string("llama.cpp ") + llama_version(); }
+
 std::string llama_library_info() {
   start_library();
   (void)use_cpu_variant("");
-  return std::string("llama.cpp ") + llama_version() + " (" + llama_print_system_info() + ")";
+  return llama_library_version() + " (" + llama_print_system_info() + ")";
 }
 
 Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgress& progress) {

@@ -1,0 +1,42 @@
+// CheckedModel: a model on an engine that was checked on this machine before it is believed.
+//
+// The model is loaded as asked and every kind of batch is checked (engine/conformance.h). Where
+// that fails the ladder is climbed down (engine/ladder.h), the model loaded anew for each rung.
+// What was found is remembered (check_memory.h): the next start begins on the rung that held, and
+// checks only what there was no time for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/check_memory.h"
+#include "cli/options.h"
+#include "engine/engine_standing.h"
+#include "engine/ladder.h"
+#include "engine/llama/llama_config.h"
+
+namespace holdfast {
+
+struct CheckedModel {
+  LoadedModel model;
+  EngineStanding standing;
+  ConformanceReport report;           // of now; empty where nothing had to be checked
+  std::string digest;                 // of the model's file; empty: it could not be read
+  std::string digest_error;           // then
+  std::string key;                    // of the record; empty: nothing is to be remembered
+  std::optional<CheckRecord> record;  // to be remembered, once the cache folder is there
+  double load_seconds = 0.0;
+};
+
+enum class CheckExtent {
+  kOff,    // believe the engine
+  kShort,  // what passed before is not checked again, and a start takes little longer
+  kWhole,  // everything, however long it takes
+};
+
+// The log says what is found. An Error says why the model is not served.
+[[nodiscard]] Result<CheckedModel> load_checked_model(const ServeOptions& options,
+                                                      CheckExtent extent, const CheckMemory& memory,
+                                                      const LoadProgress& progress);
+
+}  // namespace holdfast

@@ -1,0 +1,25 @@
+// How the engine in use stands after its check, for /props, /metrics, the log and the doctor.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "engine/ladder.h"
+
+namespace holdfast {
+
+struct EngineStanding {
+  EngineSetting setting;      // in use
+  std::string given_up;       // as Rung::words; empty: it runs as asked
+  std::string fault;          // why
+  std::string check = "off";  // "passed", "passed before", "passed in part", "off"
+  std::size_t kinds = 0;      // of batches that are formed,
+  std::size_t unchecked = 0;  // and of those never checked
+  double check_ms = 0.0;      // that it took now
+  std::string version;        // of the library
+};
+
+// One line for the log.
+[[nodiscard]] std::string standing_in_words(const EngineStanding& standing);
+
+}  // namespace holdfast
