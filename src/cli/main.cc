@@ -1,4 +1,4 @@
-// holdfast: serve, chat, explain, cache, replay, version.
+// holdfast: serve, chat, explain, doctor, cache, replay, version.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -6,6 +6,7 @@
 #include "cli/cache.h"
 #include "cli/cache_dir.h"
 #include "cli/chat.h"
+#include "cli/doctor.h"
 #include "cli/explain.h"
 #include "cli/options.h"
 #include "cli/replay.h"
@@ -52,11 +53,12 @@ int run(std::vector<std::string> args, char** envp) {
   if (command == "serve") return serve(args, envp);
   if (command == "chat") return chat_main(args, environment_of(envp));
   if (command == "explain") return explain_main(args, environment_of(envp));
+  if (command == "doctor") return doctor_main(args, environment_of(envp));
   if (command == "cache") return cache_main(args, environment_of(envp));
   if (command == "replay") return replay_main(args, environment_of(envp));
   if (command == "version" || command == "--version") return print_version();
-  const std::vector<std::string> known = {"serve",  "chat",    "explain", "cache",
-                                          "replay", "version", "help"};
+  const std::vector<std::string> known = {"serve", "chat",   "explain", "doctor",
+                                          "cache", "replay", "version", "help"};
   const std::string near = nearest_name(command, known);
   return complain("there is no command '" + command + "'" +
                   (near.empty() ? "." : "; did you mean '" + near + "'?") +

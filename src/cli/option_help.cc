@@ -112,6 +112,7 @@ Commands:
   holdfast serve [options]     start the server
   holdfast chat [question]     talk to a running server in the terminal
   holdfast explain [id]        what a request reused, and why not more
+  holdfast doctor [-m MODEL]   look at machine, engine and disk; check the engine
   holdfast cache [command]     what is kept on disk: list, verify, trim, move
   holdfast replay FILE         what a recorded server did, again and explained
   holdfast replay --policy     cache policies compared on a trace of requests

@@ -1,0 +1,140 @@
+#include "cli/doctor.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/free_memory.h"
+#include "cli/cache_dir.h"
+#include "cli/check_memory.h"
+#include "cli/checked_model.h"
+#include "cli/engine_settings.h"
+#include "cli/machine_facts.h"
+#include "cli/version.h"
+#include "engine/llama/llama_config.h"
+#include "env/log.h"
+
+namespace holdfast {
+
+namespace {
+
+ModelFacts facts_of(const CheckedModel& checked) {
+  const LoadedModel& model = checked.model;
+  const ModelCard& card = model.text->card();
+  ModelFacts facts;
+  facts.path = card.path;
+  facts.name = card.name;
+  facts.architecture = card.architecture;
+  facts.type = card.file_type;
+  facts.parameters = card.parameters;
+  facts.size = static_cast<ByteCount>(card.size_bytes);
+  facts.digest = checked.digest;
+  facts.slots = model.engine->slot_count();
+  facts.context = model.engine->context_tokens();
+  facts.trained = card.context_train;
+  facts.shape = model.engine->shape();
+  facts.slot_bytes = (facts.shape.bytes_per_token() * static_cast<ByteCount>(facts.context) +
+                      facts.shape.bytes_per_snapshot()) *
+                     static_cast<ByteCount>(facts.slots);
+  facts.free_after = free_memory().value_or(0);
+  facts.on_gpu = model.on_gpu;
+  if (model.companion != nullptr) facts.companion = model.companion->name();
+  facts.load_seconds = checked.load_seconds;
+  return facts;
+}
+
+// What the whole check found is what the server would: it begins there.
+void remember(const ServeOptions& options, const CheckedModel& checked) {
+  if (checked.record && !checked.key.empty()) {
+    CheckMemory(options.cache_dir).remember(checked.key, *checked.record);
+  }
+}
+
+void examine_model(const ServeOptions& options, DoctorReport& report) {
+  const CheckMemory memory(options.cache_dir);
+  auto checked = load_checked_model(options, CheckExtent::kWhole, memory, nullptr);
+  if (!checked) {
+    report.problems.push_back(checked.error().message);
+    return;
+  }
+  remember(options, *checked);
+  report.model = facts_of(*checked);
+  report.standing = checked->standing;
+  report.check = checked->report;
+  if (!checked->standing.given_up.empty()) {
+    report.problems.push_back("As it is, this engine answers wrongly here (" +
+                              checked->standing.fault + "). The server runs " +
+                              checked->standing.given_up + ", which passes.");
+  }
+}
+
+void look_for_problems(DoctorReport& report) {
+  if (!report.disk.trouble.empty()) {
+    report.problems.push_back("States will not survive a restart: " + report.disk.trouble + " (" +
+                              report.disk.folder + "). Choose another folder with --cache-dir.");
+  }
+  if (!report.model) return;
+  const ModelFacts& model = *report.model;
+  if (model.context < model.trained) {
+    report.problems.push_back(
+        "A slot holds " + std::to_string(model.context) + " of the " +
+        std::to_string(model.trained) +
+        " tokens that the model was trained for. Fewer slots (-np), a smaller type of the KV cache "
+        "(-ctk q8_0 -ctv q8_0) or more memory make room for more.");
+  }
+}
+
+int complain(const std::string& sentence) {
+  std::fprintf(stderr, "holdfast doctor: %s\n", sentence.c_str());
+  return kExitUsage;
+}
+
+bool take_flag(std::vector<std::string>& args, std::string_view name) {
+  return std::erase(args, name) > 0;
+}
+
+}  // namespace
+
+std::string doctor_help(int width) {
+  return wrap_text(
+             "holdfast doctor [-m MODEL] [--json] [any option of `holdfast serve`] - looks at the "
+             "machine, the engine, the disk and the states on it, and checks every kind of batch "
+             "that the server would form with this model and these options. What it finds is "
+             "remembered for the server. Exits with 1 where something is wrong.",
+             width, 0) +
+         R"(
+  holdfast doctor                       this machine, with the small model that comes along
+  holdfast doctor -m my.gguf -c 32k     your model, with the options that will serve it
+  holdfast doctor -m my.gguf --json     the same for a bug report or a program
+)";
+}
+
+int doctor_main(std::vector<std::string> args, const Environment& env) {
+  const bool json = take_flag(args, "--json");
+  auto parsed = parse_serve_options(args, env);
+  if (!parsed) return complain(parsed.error().message + " Try 'holdfast doctor --help'.");
+  ServeOptions& options = parsed->options;
+  if (options.show_help) {
+    std::fputs(doctor_help().c_str(), stdout);
+    return 0;
+  }
+  if (options.cache_dir.empty()) options.cache_dir = default_cache_dir(env);
+  (void)Log::configure({.level = LogLevel::kWarn, .format = LogFormat::kText, .file = ""});
+  set_llama_log([](int, const std::string&) {});
+
+  DoctorReport report;
+  report.program = std::string("holdfast ") + HOLDFAST_VERSION;
+  report.machine = machine_facts();
+  report.disk = disk_facts(options.cache_dir);
+  examine_model(options, report);
+  report.engine = llama_library_info();
+  report.engine_folder = engine_folder();
+  report.variants = cpu_variants();
+  report.variant = cpu_variant_in_use();
+  report.devices = engine_devices();
+  look_for_problems(report);
+  std::fputs((json ? doctor_json(report) : doctor_text(report)).c_str(), stdout);
+  return report.problems.empty() ? 0 : 1;
+}
+
+}  // namespace holdfast
