@@ -42,6 +42,14 @@ struct BlobSummary {
 };
 [[nodiscard]] BlobSummary summary_of(const IndexEntry& entry);
 
+// What one space has, all blobs together.
+struct SpaceTotal {
+  SpaceKey space;
+  std::uint64_t blobs = 0;
+  ByteCount bytes = 0;
+  bool operator==(const SpaceTotal&) const = default;
+};
+
 class BlobIndex {
  public:
   virtual ~BlobIndex() = default;
@@ -53,6 +61,8 @@ class BlobIndex {
   [[nodiscard]] virtual Result<std::vector<IndexEntry>> along(
       SpaceKey space, std::span<const PathName> anchors) = 0;
   [[nodiscard]] virtual Result<std::vector<BlobSummary>> list() = 0;
+  // The same, added up; in no order.
+  [[nodiscard]] virtual Result<std::vector<SpaceTotal>> totals() = 0;
   // Starts from nothing, whatever state it is in.
   [[nodiscard]] virtual Result<void> clear() = 0;
 };

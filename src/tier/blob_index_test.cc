@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "tier/blob_maker.h"
@@ -75,6 +76,22 @@ void expect_same(std::vector<IndexEntry> a, std::vector<IndexEntry> b) {
   }
 }
 
+// Those of both are what one would count by hand.
+void expect_totals(BlobIndex& index) {
+  std::map<SpaceKey, SpaceTotal> counted;
+  const auto listed = index.list();
+  for (const BlobSummary& blob : *listed) {
+    SpaceTotal& total = counted[blob.space];
+    total.space = blob.space;
+    ++total.blobs;
+    total.bytes += blob.bytes;
+  }
+  const auto totals = index.totals();
+  ASSERT_TRUE(totals.ok()) << totals.error().message;
+  EXPECT_EQ(totals->size(), counted.size());
+  for (const SpaceTotal& total : *totals) EXPECT_EQ(total, counted[total.space]);
+}
+
 TEST_F(SqliteIndexTest, DoesWhatTheOneInMemoryDoes) {
   MemoryIndex memory;
   std::mt19937 random(5);
@@ -97,7 +114,10 @@ TEST_F(SqliteIndexTest, DoesWhatTheOneInMemoryDoes) {
     PathNamer names(space);
     names.append(TokenSpan(path).first(static_cast<std::size_t>(position)));
     expect_same(*index_->along(space, names.anchors()), *memory.along(space, names.anchors()));
-    if (step % 20 == 0) expect_same(*index_->list(), *memory.list());
+    if (step % 20 != 0) continue;
+    expect_same(*index_->list(), *memory.list());
+    expect_totals(*index_);
+    expect_totals(memory);
   }
   ASSERT_TRUE(index_->clear().ok());
   EXPECT_TRUE(index_->list()->empty());

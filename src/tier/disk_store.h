@@ -130,6 +130,8 @@ class DiskStore final : public BlobStore {
   ByteCount discard_quarantine();
 
   [[nodiscard]] std::vector<BlobSummary> list();
+  // What each space has, by space: as the index says, without a look at each blob.
+  [[nodiscard]] std::vector<SpaceTotal> space_totals();
   // Where these stand, their tokens included. REQUIRES: all of one space, from list().
   [[nodiscard]] std::vector<BlobPath> paths_of(std::span<const BlobSummary> blobs);
 

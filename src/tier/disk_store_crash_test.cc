@@ -36,6 +36,7 @@ class KeptIndex final : public BlobIndex {
     return kept_->along(s, a);
   }
   Result<std::vector<BlobSummary>> list() override { return kept_->list(); }
+  Result<std::vector<SpaceTotal>> totals() override { return kept_->totals(); }
   Result<void> clear() override { return kept_->clear(); }
 
  private:

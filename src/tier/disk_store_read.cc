@@ -159,6 +159,17 @@ std::vector<BlobSummary> DiskStore::list() {
   return std::move(*listed);
 }
 
+std::vector<SpaceTotal> DiskStore::space_totals() {
+  auto totals = index_->totals();
+  if (!totals) {
+    mend_index(totals.error());
+    totals = index_->totals();
+  }
+  if (!totals) return {};
+  std::ranges::sort(*totals, {}, &SpaceTotal::space);
+  return std::move(*totals);
+}
+
 std::vector<BlobPath> DiskStore::paths_of(std::span<const BlobSummary> blobs) {
   if (blobs.empty()) return {};
   std::unordered_set<BlobKey, KeyHash> wanted;

@@ -337,6 +337,7 @@ struct SharedIndex final : BlobIndex {
     return guard(kept_.along(s, a));
   }
   Result<std::vector<BlobSummary>> list() override { return guard(kept_.list()); }
+  Result<std::vector<SpaceTotal>> totals() override { return guard(kept_.totals()); }
   Result<void> clear() override {
     if (*damaged_ > 1) return error();
     *damaged_ = 0;
@@ -388,6 +389,16 @@ TEST_F(DiskStoreIndexTest, UnknownBlobsAreAdopted) {
   const VerifyReport report = store_->verify({});
   EXPECT_EQ(report.unknown, 1U);
   EXPECT_EQ(store_->lookup(kSpace, maker_.path()).covered, 100);
+  expect_sound();
+}
+
+TEST_F(DiskStoreIndexTest, ADamagedIndexIsMadeAnewToAddUpSpaces) {
+  put(maker_.rows({0, 100}));
+  damaged_ = 1;
+  ASSERT_EQ(store_->space_totals().size(), 1U);
+  EXPECT_EQ(store_->stats().index_rebuilds, 1U);
+  damaged_ = 2;
+  EXPECT_LE(store_->space_totals().size(), 1U);  // another in its place, or none
   expect_sound();
 }
 

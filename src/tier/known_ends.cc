@@ -38,6 +38,14 @@ TokenPos KnownEnds::deepest(std::span<const PathName> anchors) const {
   return deepest;
 }
 
+TokenPos KnownEnds::agreed(std::span<const PathName> anchors) const {
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t i = anchors.size(); i > 0; --i) {
+    if (ends_.contains(anchors[i - 1])) return static_cast<TokenPos>(i - 1) * kBlockTokens;
+  }
+  return 0;
+}
+
 bool KnownEnds::contains(const PathName& anchor, TokenPos end) const {
   const std::scoped_lock lock(mutex_);
   const auto found = ends_.find(anchor);

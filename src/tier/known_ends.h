@@ -12,6 +12,8 @@
 //   K1  deepest() is the largest end added and not removed at one of the anchors; 0 if there is
 //       none
 //   K2  what was added twice is there until it has been removed twice
+//   K3  agreed() is the position of the last of the anchors at which there is an end; 0 if there is
+//       none
 //
 // Safe to use from any thread.
 #pragma once
@@ -39,6 +41,10 @@ class KnownEnds {
 
   // The anchors of a prompt are PathNamer::anchors().
   [[nodiscard]] TokenPos deepest(std::span<const PathName> anchors) const;
+
+  // So many tokens of the prompt agree with what something here was computed from. Where
+  // deepest() hopes, this is sure, and may be less by as much as a blob holds.
+  [[nodiscard]] TokenPos agreed(std::span<const PathName> anchors) const;
 
   [[nodiscard]] bool contains(const PathName& anchor, TokenPos end) const;
   // How many ends there are.

@@ -53,6 +53,20 @@ TEST(KnownEnds, K2TwiceIsThereUntilItIsRemovedTwice) {
   EXPECT_EQ(ends.size(), 0U);
 }
 
+TEST(KnownEnds, K3TheLastAnchorAtWhichSomethingStands) {
+  KnownEnds ends;
+  const std::vector<PathName> path = {named(0), named(1), named(2), named(3)};
+  EXPECT_EQ(ends.agreed(path), 0);
+  ends.add(named(0), 300);  // reaches far, and may part from the prompt at its first token
+  EXPECT_EQ(ends.agreed(path), 0);
+  ends.add(named(2), 130);
+  ends.add(named(9), 900);
+  EXPECT_EQ(ends.agreed(path), 2 * kBlockTokens);
+  EXPECT_EQ(ends.agreed({}), 0);
+  ends.remove(named(2), 130);
+  EXPECT_EQ(ends.agreed(path), 0);
+}
+
 TEST(KnownEnds, OneThreadKeepsItWhileAnotherAsks) {
   KnownEnds ends;
   ends.add(named(1), 10);

@@ -67,6 +67,19 @@ Result<std::vector<BlobSummary>> MemoryIndex::list() {
   return all;
 }
 
+Result<std::vector<SpaceTotal>> MemoryIndex::totals() {
+  std::map<SpaceKey, SpaceTotal> by_space;
+  for (const auto& [key, entry] : entries_) {
+    SpaceTotal& total = by_space[entry.facts.path.space];
+    total.space = entry.facts.path.space;
+    ++total.blobs;
+    total.bytes += entry.facts.bytes;
+  }
+  std::vector<SpaceTotal> all;
+  for (const auto& [space, total] : by_space) all.push_back(total);
+  return all;
+}
+
 Result<void> MemoryIndex::clear() {
   entries_.clear();
   by_anchor_.clear();

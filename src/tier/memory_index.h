@@ -16,6 +16,7 @@ class MemoryIndex final : public BlobIndex {
   [[nodiscard]] Result<std::vector<IndexEntry>> along(SpaceKey space,
                                                       std::span<const PathName> anchors) override;
   [[nodiscard]] Result<std::vector<BlobSummary>> list() override;
+  [[nodiscard]] Result<std::vector<SpaceTotal>> totals() override;
   [[nodiscard]] Result<void> clear() override;
 
  private:

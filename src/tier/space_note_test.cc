@@ -123,6 +123,19 @@ TEST_F(SpaceNotesOfAStore, TidyRemovesThoseWithoutBlobs) {
   EXPECT_EQ(store_->space_notes().size(), 2U);
 }
 
+TEST_F(SpaceNotesOfAStore, SpacesAreAddedUp) {
+  EXPECT_TRUE(store_->space_totals().empty());
+  put(kSpace);
+  put(kOther);
+  ByteCount bytes = 0;
+  for (const SpaceTotal& total : store_->space_totals()) {
+    EXPECT_EQ(total.blobs, 1U);
+    bytes += total.bytes;
+  }
+  EXPECT_EQ(store_->space_totals().size(), 2U);
+  EXPECT_EQ(bytes, store_->stats().bytes());
+}
+
 TEST_F(SpaceNotesOfAStore, TheirNumberIsBounded) {
   put({9, 0});
   ASSERT_TRUE(store_->describe_space({9, 0}, kNote).ok());

@@ -61,6 +61,11 @@ class Row {
     out.resize(bytes.size() / sizeof(Token));
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(Token));
   }
+  [[nodiscard]] SpaceKey space() {
+    std::array<std::byte, 16> bytes{};
+    read(bytes);
+    return {blob_layout::get<std::uint64_t>(bytes, 0), blob_layout::get<std::uint64_t>(bytes, 8)};
+  }
   [[nodiscard]] std::int64_t number(std::int64_t least, std::int64_t most) {
     valid_ = valid_ && sqlite3_column_type(statement_, at_) == SQLITE_INTEGER;
     const std::int64_t value = sqlite3_column_int64(statement_, at_++);
@@ -90,12 +95,9 @@ std::optional<IndexEntry> read_entry(sqlite3_stmt* statement, bool with_tokens) 
   Row row(statement);
   IndexEntry entry;
   BlobFacts& facts = entry.facts;
-  std::array<std::byte, 16> space{};
   row.read(facts.key.bytes);
   facts.kind = static_cast<BlobKind>(row.number(1, 2));
-  row.read(space);
-  facts.path.space = {blob_layout::get<std::uint64_t>(space, 0),
-                      blob_layout::get<std::uint64_t>(space, 8)};
+  facts.path.space = row.space();
   row.read(facts.path.anchor.bytes);
   row.read(facts.after.bytes);
   facts.path.range.begin = static_cast<TokenPos>(row.number(0, blob_layout::kPositionMax));
@@ -139,7 +141,8 @@ SqliteIndex::~SqliteIndex() { disconnect(); }
 
 // Statements before the database they belong to.
 void SqliteIndex::disconnect() {
-  for (Statement* statement : {&put_, &erase_, &touch_, &along_, &list_}) statement->reset();
+  for (Statement* statement : {&put_, &erase_, &touch_, &along_, &list_, &totals_})
+    statement->reset();
   database_.reset();
 }
 
@@ -211,7 +214,12 @@ Result<void> SqliteIndex::prepare_all() {
       {&erase_, "DELETE FROM blob WHERE key = ?1"},
       {&touch_, "UPDATE blob SET used = ?2 WHERE key = ?1"},
       {&along_, "SELECT " + columns + ", tokens FROM blob WHERE space = ?1 AND anchor = ?2"},
-      {&list_, "SELECT " + columns + " FROM blob"}};
+      {&list_, "SELECT " + columns + " FROM blob"},
+      // Rows that list() would leave out for these two columns are left out.
+      {&totals_,
+       "SELECT space, count(*), sum(bytes) FROM blob NOT INDEXED WHERE typeof(space) = 'blob' AND "
+       "length(space) = 16 AND typeof(bytes) = 'integer' AND bytes BETWEEN 0 AND 1125899906842624 "
+       "GROUP BY space"}};
   for (const auto& [statement, sql] : wanted) {
     auto prepared = prepare(sql.c_str());
     if (!prepared) return prepared.error();
@@ -336,6 +344,26 @@ Result<std::vector<BlobSummary>> SqliteIndex::list() {
   int code = SQLITE_DONE;
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     if (const auto entry = read_entry(s, false)) all.push_back(summary_of(*entry));
+  }
+  std::optional<Error> error;
+  if (code != SQLITE_DONE) error = failure(code);
+  sqlite3_reset(s);
+  if (error) return *error;
+  return all;
+}
+
+Result<std::vector<SpaceTotal>> SqliteIndex::totals() {
+  if (!database_) return Error{ErrorCode::kIo, "the index is not open", {}};
+  std::vector<SpaceTotal> all;
+  sqlite3_stmt* const s = totals_.get();
+  int code = SQLITE_DONE;
+  while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+    Row row(s);
+    SpaceTotal total;
+    total.space = row.space();
+    total.blobs = static_cast<std::uint64_t>(row.number(0, INT64_MAX));
+    total.bytes = static_cast<ByteCount>(row.number(0, INT64_MAX));
+    if (row.valid()) all.push_back(total);
   }
   std::optional<Error> error;
   if (code != SQLITE_DONE) error = failure(code);

@@ -38,6 +38,7 @@ class SqliteIndex final : public BlobIndex {
   [[nodiscard]] Result<std::vector<IndexEntry>> along(SpaceKey space,
                                                       std::span<const PathName> anchors) override;
   [[nodiscard]] Result<std::vector<BlobSummary>> list() override;
+  [[nodiscard]] Result<std::vector<SpaceTotal>> totals() override;
   [[nodiscard]] Result<void> clear() override;
 
  private:
@@ -66,7 +67,7 @@ class SqliteIndex final : public BlobIndex {
   FileSystem& files_;
   const StoreRole role_;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
-  Statement put_, erase_, touch_, along_, list_;
+  Statement put_, erase_, touch_, along_, list_, totals_;
 };
 
 }  // namespace holdfast
