@@ -106,6 +106,7 @@ void append_missing(std::string& out, const Receipt& receipt) {
   const auto when = evicted_at(receipt);
   text_or_null(object, "evicted_at", when ? utc_text(*when) : "");
   text_or_null(object, "evicted_for", evicted ? evict_reason_name(evicted.reason) : "");
+  text_or_null(object, "made_by", receipt.missing.made_by);
   object.text("sentence", missing_sentence(receipt));
 }
 

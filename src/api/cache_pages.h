@@ -19,9 +19,11 @@
 //     known_text, sent_text, known_tokens, sent_tokens
 //   missing             null, or why known tokens were read again:
 //     why               "grid" | "never_taken" | "evicted" | "damaged" | "declined" |
-//                       "reuse_off" | "cache_off"
+//                       "reuse_off" | "cache_off" | "foreign": in the cache folder, made under
+//                       other facts
 //     position, evicted_at (null, or as `time`), evicted_for (null, or "budget", ...),
-//     sentence          the same for people
+//     made_by           null, or of foreign states: "another engine (CPU variant haswell, here
+//     zen4)" sentence          the same for people
 //   queued_ms, waited_for (null, or the generation that computed the same prefix),
 //   restore_ms, prompt_ms, saved_ms
 //   companion           null: none; else what drafted beside the model:

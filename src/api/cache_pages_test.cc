@@ -77,7 +77,7 @@ TEST(ReceiptJson, HasEveryField) {
       "sent_text": "14:04", "known_tokens": [49, 52, 58, 48, 51],
       "sent_tokens": [49, 52, 58, 48, 52]},
     "missing": {"why": "evicted", "position": 480, "evicted_at": "2026-11-15T06:41:21.123Z",
-      "evicted_for": "budget",
+      "evicted_for": "budget", "made_by": null,
       "sentence": "The state at token 480 was dropped at 06:41:21 UTC because the cache was full."},
     "queued_ms": 1.5, "waited_for": "gen-0", "fetch_ms": 3.5, "restore_ms": 2.5, "prompt_ms": 30.0,
     "saved_ms": 40.0, "companion": {"name": "mtp", "held_tokens": 300, "memory_tokens": 200,
@@ -96,6 +96,17 @@ TEST(ReceiptJson, WhatIsNotThereIsNull) {
     EXPECT_TRUE(json.contains(name) && json[name].is_null()) << name;
   }
   EXPECT_EQ(json["restored_from"], "nothing");
+}
+
+TEST(ReceiptJson, NamesTheMakerOfForeignStates) {
+  Receipt receipt = full_receipt();
+  receipt.missing = {.why = MissReason::kForeign,
+                     .position = 960,
+                     .made_by = "another engine (CPU variant haswell, here zen4)"};
+  const Json json = parsed(receipt_json(receipt, FakeText()));
+  EXPECT_EQ(json["missing"]["why"], "foreign");
+  EXPECT_EQ(json["missing"]["made_by"], "another engine (CPU variant haswell, here zen4)");
+  EXPECT_NE(json["advice"].get<std::string>().find("CPU variant haswell"), std::string::npos);
 }
 
 TEST(ReceiptJson, NeverShowsTheTenant) {

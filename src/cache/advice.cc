@@ -263,6 +263,15 @@ std::string difference_advice(const Receipt& receipt, std::string_view known,
   return "";
 }
 
+std::string foreign_advice(const Missing& missing) {
+  if (!missing.flags.empty()) {
+    return "The cache folder has states of this prompt for a server that is started with " +
+           missing.flags + "; without that each conversation is read once more.";
+  }
+  return "The cache folder has states of this prompt that were made by " + missing.made_by +
+         ": run the server as it was then, or let it read each conversation once more.";
+}
+
 std::string missing_advice(const Receipt& receipt, ByteCount budget) {
   switch (receipt.missing.why) {
     case MissReason::kReuseOff:
@@ -271,6 +280,7 @@ std::string missing_advice(const Receipt& receipt, ByteCount budget) {
       return "The server keeps no states in memory; give it some with --cache-ram, for example "
              "4096 "
              "(MiB).";
+    case MissReason::kForeign: return foreign_advice(receipt.missing);
     case MissReason::kEvicted: break;
     default: return "";
   }
@@ -323,6 +333,10 @@ std::string missing_sentence(const Receipt& receipt) {
     case MissReason::kReuseOff: return "The request asked for no reuse.";
     case MissReason::kCacheOff:
       return "The server keeps no states in memory, and no slot held this prompt.";
+    case MissReason::kForeign:
+      return "The cache folder holds states of this prompt, up to token " + at +
+             " at least, but they were made by " + receipt.missing.made_by +
+             " and cannot be used here.";
   }
   return "";
 }
@@ -338,7 +352,8 @@ std::string advice_for(const Receipt& receipt, std::string_view known_text,
   const TokenPos missed = receipt.missing.position - receipt.restored;
   std::string about_missing;
   if (missed >= kWorthMentioning) about_missing = missing_advice(receipt, budget);
-  if (!receipt.difference) return about_missing;
+  // Another server knew the prompt beyond the difference, so that is not what costs.
+  if (!receipt.difference || receipt.missing.why == MissReason::kForeign) return about_missing;
   const TokenPos lost = receipt.prompt_tokens - receipt.difference->position;
   if (!about_missing.empty() && missed >= lost) return about_missing;
   std::string about_difference = difference_advice(receipt, known_text, sent_text);

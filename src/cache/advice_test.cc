@@ -151,6 +151,31 @@ TEST(Advice, SwitchesThatAreOff) {
   EXPECT_EQ(advice_for(missed(MissReason::kGrid), "", ""), "");
 }
 
+Receipt foreign(const std::string& flags) {
+  Receipt receipt = missed(MissReason::kForeign);
+  receipt.missing.made_by = "another engine (CPU variant haswell, here zen4)";
+  receipt.missing.flags = flags;
+  return receipt;
+}
+
+TEST(Advice, StatesOfAnotherEngine) {
+  EXPECT_EQ(missing_sentence(foreign("")),
+            "The cache folder holds states of this prompt, up to token 1500 at least, but they "
+            "were made by another engine (CPU variant haswell, here zen4) and cannot be used "
+            "here.");
+  EXPECT_TRUE(mentions(advice_for(foreign(""), "", ""),
+                       "made by another engine (CPU variant haswell, here zen4): run the server"));
+  EXPECT_TRUE(mentions(advice_for(foreign("--grid-step 512"), "", ""),
+                       "started with --grid-step 512; without that"));
+}
+
+// What differs from some other prompt is not why this one was read.
+TEST(Advice, ForeignStatesAreNoFaultOfThePrompt) {
+  Receipt receipt = foreign("");
+  receipt.difference = parted(Role::kSystem, 0).difference;
+  EXPECT_TRUE(mentions(advice_for(receipt, "14:03:12 on", "9:59:01 on"), "another engine"));
+}
+
 TEST(Advice, SpeaksOfWhatCostsMore) {
   Receipt receipt = missed(MissReason::kEvicted, EvictReason::kBudget);
   receipt.difference = parted(Role::kTool, 5, 1500).difference;
@@ -160,7 +185,7 @@ TEST(Advice, SpeaksOfWhatCostsMore) {
 }
 
 TEST(Advice, EveryMissHasASentence) {
-  for (int why = 1; why <= static_cast<int>(MissReason::kCacheOff); ++why) {
+  for (int why = 1; why <= static_cast<int>(kMissReasonLast); ++why) {
     const std::string sentence = missing_sentence(missed(static_cast<MissReason>(why)));
     EXPECT_TRUE(sentence.ends_with('.')) << why << sentence;
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/foreign_states.h"
 #include "cache/lower_choice.h"
 #include "env/clock.h"
 #include "state/extent_block.h"
@@ -85,6 +86,8 @@ class Below {
 
   // A lookup would find nothing deeper than this.
   [[nodiscard]] virtual TokenPos deepest(std::span<const PathName> names) const = 0;
+  // What lies there of the prompt that was made under other facts and cannot be used.
+  [[nodiscard]] virtual ForeignMatch foreign(const ForeignQuestion& question) const = 0;
   [[nodiscard]] virtual double bytes_per_ms() const = 0;
   [[nodiscard]] virtual std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space,
                                                                   TokenSpan keys) = 0;

@@ -279,6 +279,11 @@ TokenPos LowerTier::deepest(std::span<const PathName> names) const {
   return known_ ? known_->deepest(names) : std::numeric_limits<TokenPos>::max();
 }
 
+// What another server writes meanwhile is not known, so nothing is said of it.
+ForeignMatch LowerTier::foreign(const ForeignQuestion& question) const {
+  return known_ ? foreign_.find(*known_, question) : ForeignMatch{};
+}
+
 void LowerTier::ask(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/thread_annotations.h"
@@ -72,6 +73,9 @@ class LowerTier final : public Below {
   // Told of each space before something of it is written.
   std::function<void(SpaceKey)> on_space;
 
+  // Who else has made states in the store. To be called before start().
+  void set_foreign(ForeignStates foreign) { foreign_ = std::move(foreign); }
+
   void start();
   void stop();
   // One thing, if there is one to do. What the thread does all the time; without start() it
@@ -81,6 +85,7 @@ class LowerTier final : public Below {
   // -- the engine's thread ------------------------------------------------------
   // A lookup would find nothing deeper than this.
   [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override;
+  [[nodiscard]] ForeignMatch foreign(const ForeignQuestion& question) const override;
   [[nodiscard]] double bytes_per_ms() const override { return bytes_per_ms_; }
   [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys) override;
   // REQUIRES: the choice is one of this match.
@@ -124,6 +129,7 @@ class LowerTier final : public Below {
   const std::shared_ptr<const KnownEnds> known_;
   const Clock& clock_;
   const LowerOptions options_;
+  ForeignStates foreign_;
   std::atomic<double> bytes_per_ms_;
   std::atomic<bool> busy_{false};
 

@@ -15,6 +15,7 @@ const char* miss_reason_name(MissReason reason) {
     case MissReason::kDeclined: return "declined";
     case MissReason::kReuseOff: return "reuse_off";
     case MissReason::kCacheOff: return "cache_off";
+    case MissReason::kForeign: return "foreign";
   }
   return "unknown";
 }
@@ -67,6 +68,9 @@ std::vector<std::string> check_receipt(const Receipt& receipt) {
   if (receipt.restorable < known && receipt.missing.why == MissReason::kNone) {
     wrong.push_back(
         numbers("R4 no reason for restorable, matched:", {receipt.restorable, receipt.matched}));
+  }
+  if ((receipt.missing.why == MissReason::kForeign) != !receipt.missing.made_by.empty()) {
+    wrong.push_back(numbers("R5 a maker without the reason, or the reverse:", {}));
   }
   return wrong;
 }

@@ -10,6 +10,7 @@
 //   R3  a difference lies at `matched`, within the prompt
 //   R4  a miss names its reason: restorable < matched comes with why != kNone, the
 //       last prompt token aside, which is always read
+//   R5  only kForeign names a maker, and it always does
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@
 
 namespace holdfast {
 
-// Why tokens that were known were read again.
+// Why tokens that were known were read again. With kForeign it was not this server that knew them.
 enum class MissReason {
   kNone,        // nothing was missed
   kGrid,        // the prompt parts inside a chunk: the cut before it is the exact place
@@ -38,7 +39,9 @@ enum class MissReason {
   kDeclined,    // the engine could not bring it back
   kReuseOff,    // the request asked for no reuse
   kCacheOff,    // there is no memory tier, and no slot held it
+  kForeign,     // it lies in the folder, made under other facts; `made_by` says which
 };
+inline constexpr auto kMissReasonLast = MissReason::kForeign;
 [[nodiscard]] const char* miss_reason_name(MissReason reason);
 
 // Where a prompt leaves the nearest thing seen before.
@@ -56,6 +59,10 @@ struct Missing {
   TokenPos position = 0;        // the deepest place that would have served
   EvictionNote evicted;         // with kEvicted and kDamaged
   double evicted_ago_ms = 0.0;  // before this request
+  // With kForeign: "another engine (CPU variant haswell, here zen4)", and what a server would have
+  // to be started with to use it; empty: not known.
+  std::string made_by = {};
+  std::string flags = {};
 };
 
 // What the companion (engine/companion.h) had, and what its drafts were worth.

@@ -42,6 +42,8 @@ TEST(CheckReceipt, NamesTheInvariantThatIsBroken) {
       {"R3", [](Receipt& r) { r.matched = r.difference->position = 100; }},
       {"R3", [](Receipt& r) { r.difference->message_begin = 71; }},
       {"R4", [](Receipt& r) { r.missing.why = MissReason::kNone; }},
+      {"R5", [](Receipt& r) { r.missing.made_by = "another engine"; }},
+      {"R5", [](Receipt& r) { r.missing.why = MissReason::kForeign; }},
   };
   for (const auto& [name, broken] : breaks) {
     Receipt receipt = make_receipt("a");
@@ -69,10 +71,10 @@ TEST(CheckReceipt, APromptMayEndInsideWhatIsKnown) {
 
 TEST(MissReasons, HaveDistinctNames) {
   std::set<std::string> names;
-  for (int i = 0; i <= static_cast<int>(MissReason::kCacheOff); ++i) {
+  for (int i = 0; i <= static_cast<int>(kMissReasonLast); ++i) {
     names.insert(miss_reason_name(static_cast<MissReason>(i)));
   }
-  EXPECT_EQ(names.size(), 8U);
+  EXPECT_EQ(names.size(), 9U);
   EXPECT_FALSE(names.contains("unknown"));
 }
 

@@ -233,6 +233,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
   receipt.restored = next.plan.keep;
   receipt.restorable = std::max(receipt.restorable, receipt.restored);
   receipt.missing = missing(prompt, receipt, planned_around);
+  name_foreign(prompt, receipt);
   receipt.saved_ms = ms_per_token_ * receipt.restored;
 
   take_over(slot, prompt, next);

@@ -83,6 +83,9 @@ struct CacheOptions {
   // So many snapshots each slot may keep of its own path, however small memory's budget is. Those
   // that the budget has room for count within it. No effect where the budget is 0.
   int slot_snapshots = 8;
+  // The tier below holds states of other makers: receipts say so where that is why a prompt is
+  // read.
+  bool names_foreign = false;
   std::string fingerprint;  // shown by status()
 };
 
@@ -326,6 +329,7 @@ class StateCache {
   [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : memory_.tree(); }
   void describe_match(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) const;
   [[nodiscard]] Missing missing(const Prompt& prompt, const Receipt& receipt, bool refused) const;
+  void name_foreign(const Prompt& prompt, Receipt& receipt) const;
 
   Engine& engine_;
   const CacheOptions options_;

@@ -10,6 +10,8 @@ namespace {
 
 // Tokens quoted on either side of a difference.
 constexpr TokenPos kQuoted = 24;
+// A foreign state of fewer tokens is not worth a word.
+constexpr TokenPos kForeignWorth = 64;
 
 Tokens quote(TokenSpan tokens, TokenPos from) {
   const auto begin = tokens.begin() + std::min(from, length_of(tokens));
@@ -96,6 +98,26 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
   }
   missing.why = refused ? MissReason::kDeclined : MissReason::kNeverTaken;
   return missing;
+}
+
+// What this server has seen of a prompt is often no more than the opening that all prompts share.
+// Where the folder holds more of it, of another engine's making, that is why it is read, and not
+// where it parts from some other prompt. Of two reasons the one for more tokens is named.
+void StateCache::name_foreign(const Prompt& prompt, Receipt& receipt) const {
+  const bool asked = options_.names_foreign && lower_ != nullptr && memory_.enabled();
+  if (!asked || !prompt.reuse) return;
+  const TokenPos limit = length_of(prompt.tokens) - 1;
+  const TokenPos known = std::max(receipt.restored, std::min(receipt.matched, limit));
+  if (limit - receipt.restored < kForeignWorth || known == limit) return;
+  ForeignMatch found = lower_->foreign({receipt.tenant, prompt.tokens, prompt.cuts});
+  const TokenPos agreed = found.made_by.empty() ? 0 : std::min(found.agreed, limit);
+  if (agreed - receipt.restored < kForeignWorth || agreed - known < known - receipt.restored) {
+    return;
+  }
+  receipt.missing = {.why = MissReason::kForeign,
+                     .position = agreed,
+                     .made_by = std::move(found.made_by),
+                     .flags = std::move(found.flags)};
 }
 
 }  // namespace holdfast

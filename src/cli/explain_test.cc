@@ -54,6 +54,17 @@ From memory, 150.0 MiB brought back in 13 ms; slot 2.
 )");
 }
 
+// What another engine has left in the folder was known to somebody.
+TEST(ExplainText, StatesOfAnotherEngineCountAsKnown) {
+  Json receipt = parted_receipt();
+  receipt["matched_tokens"] = 11;
+  receipt["missing"] = Json::parse(
+      R"({"why": "foreign", "position": 768, "sentence": "They were made by another engine."})");
+  const std::string text = receipt_text(receipt, {});
+  EXPECT_NE(text.find("= known but read again 768   . new 232"), std::string::npos) << text;
+  EXPECT_NE(text.find("Why not more: They were made by another engine."), std::string::npos);
+}
+
 TEST(ExplainText, WhatTheCompanionDid) {
   Json receipt = warm_receipt();
   receipt["companion"] =

@@ -52,7 +52,10 @@ struct Part {
 std::vector<Part> parts_of(const Json& receipt) {
   const std::int64_t prompt = count_at(receipt, "prompt_tokens");
   const std::int64_t restored = count_at(receipt, "restored_tokens");
-  const std::int64_t known = std::max(count_at(receipt, "matched_tokens"), restored);
+  std::int64_t known = std::max(count_at(receipt, "matched_tokens"), restored);
+  const Json& missing = child_of(receipt, "missing");
+  // To another server: it lies in the folder.
+  if (text_at(missing, "why") == "foreign") known = std::max(known, count_at(missing, "position"));
   return {{"reused", restored, "#", "\xE2\x96\x88"},
           {"known but read again", known - restored, "=", "\xE2\x96\x92"},
           {"new", std::max<std::int64_t>(prompt - known, 0), ".", "\xE2\x96\x91"}};

@@ -52,6 +52,18 @@ TEST(ReplayText, SaysWhatIsTheSameAndWhatWasMissed) {
             std::string::npos);
 }
 
+// They were known, if not to this server.
+TEST(ReplayText, CountsForeignStatesAsMissed) {
+  ReplayOutcome outcome = outcome_of_two();
+  Receipt& receipt = outcome.requests[1].receipt;
+  receipt.matched = 3;
+  receipt.missing = {.why = MissReason::kForeign, .position = 70, .made_by = "another engine"};
+  const std::string text = replay_text(outcome, "today.hfrec");
+  EXPECT_NE(text.find("70 tokens, 0.0 s, in 1 request: the state was made by another engine"),
+            std::string::npos)
+      << text;
+}
+
 TEST(ReplayText, ExplainsTheFirstDifferenceHarmlessly) {
   ReplayOutcome outcome = outcome_of_two();
   outcome.receipts_differ = 1;

@@ -86,15 +86,21 @@ void put_missing(RecordWriter& out, const Missing& missing) {
   out.byte(static_cast<std::uint8_t>(missing.evicted.reason));
   out.number(missing.evicted.when);
   out.real(missing.evicted_ago_ms);
+  if (missing.why != MissReason::kForeign) return;
+  out.text(missing.made_by);
+  out.text(missing.flags);
 }
 
 Missing get_missing(RecordReader& in) {
   Missing missing;
-  missing.why = get_enum(in, MissReason::kCacheOff);
+  missing.why = get_enum(in, kMissReasonLast);
   missing.position = in.position();
   missing.evicted.reason = get_enum(in, EvictReason::kDisproved);
   missing.evicted.when = in.number();
   missing.evicted_ago_ms = in.real();
+  if (missing.why != MissReason::kForeign) return missing;
+  missing.made_by = in.text();
+  missing.flags = in.text();
   return missing;
 }
 
@@ -225,6 +231,8 @@ void compare(Comparison& all, const Missing& a, const Missing& b) {
                         evict_reason_name(b.evicted.reason));
   all.same("missing.evicted.when", a.evicted.when, b.evicted.when);
   all.same("missing.evicted_ago_ms", a.evicted_ago_ms, b.evicted_ago_ms);
+  all.same("missing.made_by", a.made_by, b.made_by);
+  all.same("missing.flags", a.flags, b.flags);
 }
 
 }  // namespace

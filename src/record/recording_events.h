@@ -89,9 +89,10 @@ enum class AnswerKind : std::uint8_t {
   kBytesPerMs,     // real
   kIntact,
   kCanSampleKept,
-  kLogits,  // how many
+  kLogits,   // how many
+  kForeign,  // position, made by, flags
 };
-inline constexpr auto kAnswerKindLast = AnswerKind::kLogits;
+inline constexpr auto kAnswerKindLast = AnswerKind::kForeign;
 [[nodiscard]] const char* answer_kind_name(AnswerKind kind);
 
 struct Answer {
@@ -100,6 +101,7 @@ struct Answer {
   std::vector<std::uint64_t> numbers = {};
   double real = 0.0;
   std::string text = {};
+  std::string more_text = {};
 };
 
 // States that came up from below, without their bytes.

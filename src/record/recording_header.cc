@@ -106,6 +106,7 @@ std::string encode_header(const RecordingHeader& header) {
   out.truth(header.lower);
   out.number(static_cast<std::uint64_t>(header.options.slot_snapshots));
   out.position(header.options.merged_chunk);
+  out.truth(header.options.names_foreign);
   return out.take();
 }
 
@@ -125,10 +126,11 @@ Result<RecordingHeader> decode_header(std::string_view payload) {
   header.companion_shape.bytes_per_place = in.number(kRecordedStateMax);
   header.lower = in.truth();
   // Recordings of servers whose slots kept none end here, those of servers that read each chunk of
-  // the grid by itself one field later.
+  // the grid by itself one field later, those of servers that named no foreign states two.
   const auto more = [&] { return !in.failed() && !in.at_end(); };
   header.options.slot_snapshots = more() ? static_cast<int>(in.number(kSlotSnapshotsMax)) : 0;
   header.options.merged_chunk = more() ? in.position(kRecordedContextMax) : 0;
+  header.options.names_foreign = more() && in.truth();
   const bool sound = header.slots > 0 && header.context_tokens > 0 && header.chunk_tokens_max > 0;
   if (in.failed() || !in.at_end() || !sound) {
     return Error{ErrorCode::kInvalidArgument,

@@ -42,6 +42,11 @@ void put_answer(RecordWriter& out, const Answer& answer) {
       out.text(answer.text);
       break;
     case AnswerKind::kBytesPerMs: out.real(answer.real); break;
+    case AnswerKind::kForeign:
+      out.number(answer.numbers[0]);
+      out.text(answer.text);
+      out.text(answer.more_text);
+      break;
     default: break;
   }
 }
@@ -69,6 +74,11 @@ Answer get_answer(RecordReader& in) {
     case AnswerKind::kBytesPerMs:
       answer.real = in.real();
       if (!std::isfinite(answer.real) || answer.real <= 0) in.fail();
+      break;
+    case AnswerKind::kForeign:
+      answer.numbers = {in.number(kRecordedContextMax)};
+      answer.text = in.text();
+      answer.more_text = in.text();
       break;
     default: break;
   }

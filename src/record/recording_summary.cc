@@ -52,9 +52,12 @@ class Groups {
   std::map<std::string, SummaryGroup> groups_;
 };
 
+// Another server knew the prompt beyond any difference.
+bool is_foreign(const Receipt& receipt) { return receipt.missing.why == MissReason::kForeign; }
+
 // What the advice is about: what was missed, or all that lies behind a difference.
 TokenPos concerned(const Receipt& receipt, const PromptParts& parts) {
-  if (!receipt.difference) return parts.missed;
+  if (!receipt.difference || is_foreign(receipt)) return parts.missed;
   const TokenPos behind = receipt.prompt_tokens - receipt.difference->position;
   return std::max(parts.missed, std::min(behind, receipt.recomputed));
 }
@@ -64,7 +67,9 @@ TokenPos concerned(const Receipt& receipt, const PromptParts& parts) {
 PromptParts parts_of(const Receipt& receipt) {
   PromptParts parts;
   parts.restored = receipt.restored;
-  const TokenPos known = std::min(receipt.matched, receipt.prompt_tokens - 1);
+  const TokenPos seen =
+      is_foreign(receipt) ? std::max(receipt.matched, receipt.missing.position) : receipt.matched;
+  const TokenPos known = std::min(seen, receipt.prompt_tokens - 1);
   const TokenPos read = std::max(receipt.recomputed, 0);
   parts.missed = std::clamp(known - receipt.restored, 0, read);
   parts.fresh = read - parts.missed;
@@ -83,6 +88,7 @@ std::string reason_text(MissReason reason) {
     case MissReason::kDeclined: return "the engine could not bring the state back";
     case MissReason::kReuseOff: return "the request asked for no reuse";
     case MissReason::kCacheOff: return "the server keeps no states";
+    case MissReason::kForeign: return "the state was made by another engine or with other settings";
   }
   return "unknown";
 }
@@ -107,7 +113,7 @@ std::string advice_of(const ReplayedRequest& request, const RecordingHeader& hea
 
 TokenPos behind_change(const ReplayedRequest& request, const RecordingHeader& header) {
   const Receipt& receipt = request.receipt;
-  if (!receipt.difference) return 0;
+  if (!receipt.difference || is_foreign(receipt)) return 0;
   ReplayedRequest alone = request;
   alone.receipt.missing = {};  // what is left to advise is about the difference
   if (advice_of(alone, header).empty()) return 0;

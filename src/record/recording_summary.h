@@ -3,7 +3,8 @@
 //
 //   prompt   [ restored | missed | new )
 //              ^ from a slot, memory or below
-//                         ^ known, and yet read again: the receipt says why
+//                         ^ known, if only to another server, and yet read again: the receipt
+//                           says why
 //                                  ^ nobody had sent this before
 //
 // Times are those that were measured: a request's reading time, shared out by tokens.

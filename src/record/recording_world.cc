@@ -176,6 +176,15 @@ class RecordedBelow final : public Below {
     recorder_.note({AnswerKind::kDeepest, true, {static_cast<std::uint64_t>(position)}});
     return position;
   }
+  [[nodiscard]] ForeignMatch foreign(const ForeignQuestion& question) const override {
+    ForeignMatch found = inner_.foreign(question);
+    Answer answer{AnswerKind::kForeign, found.agreed > 0};
+    answer.numbers = {static_cast<std::uint64_t>(found.agreed)};
+    answer.text = found.made_by;
+    answer.more_text = found.flags;
+    recorder_.note(std::move(answer));
+    return found;
+  }
   [[nodiscard]] double bytes_per_ms() const override {
     const double rate = inner_.bytes_per_ms();
     recorder_.note({AnswerKind::kBytesPerMs, true, {}, rate});

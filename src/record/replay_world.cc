@@ -188,6 +188,13 @@ TokenPos ReplayBelow::deepest(std::span<const PathName>) const {
   return static_cast<TokenPos>(std::min(answer->numbers[0], kMost));
 }
 
+ForeignMatch ReplayBelow::foreign(const ForeignQuestion&) const {
+  auto answer = script_.take(AnswerKind::kForeign);
+  if (!answer || answer->numbers.size() != 1) return {};
+  return {static_cast<TokenPos>(answer->numbers[0]), std::move(answer->text),
+          std::move(answer->more_text)};
+}
+
 double ReplayBelow::bytes_per_ms() const {
   const auto answer = script_.take(AnswerKind::kBytesPerMs);
   return answer ? answer->real : 1.0;

@@ -132,6 +132,7 @@ class ReplayBelow final : public Below {
   explicit ReplayBelow(ReplayScript& script) : script_(script) {}
 
   [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override;
+  [[nodiscard]] ForeignMatch foreign(const ForeignQuestion& question) const override;
   [[nodiscard]] double bytes_per_ms() const override;
   [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey, TokenSpan) override {
     return std::make_shared<Pending<StoreMatch>>();

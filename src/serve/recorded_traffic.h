@@ -3,7 +3,8 @@
 // Conversations that go on, branch and come back on few slots, with little memory; several
 // tenants; requests that are cancelled, late, refused reuse or sent to one slot; tool calls; the
 // cache cleared; slots saved, restored and erased; an engine that refuses and fails; a companion
-// with a state of its own; a tier below memory. A seed decides everything.
+// with a state of its own; a tier below memory, with states of another engine in it. A seed decides
+// everything.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -128,6 +129,7 @@ class RecordedTraffic {
         options.kind == FakeKind::kRecurrent ? options.budget / 24 : options.budget;
     scheduling.cache.memory.ghost_tokens_max = 20'000;
     scheduling.cache.fingerprint = "f00d";
+    scheduling.cache.names_foreign = options.lower;
     SchedulerParts parts;
     parts.companion = options.companion ? &companion_ : nullptr;
     parts.lower = lower_ ? &*lower_ : nullptr;
@@ -172,6 +174,16 @@ class RecordedTraffic {
     store_ = std::move(*opened);
     // So slow that fronts are read meanwhile.
     lower_.emplace(*store_, known_, clock_, LowerOptions{.blob_tokens = 64, .bytes_per_ms = 60.0});
+    foreign_.add("engine", "another");
+    lower_->set_foreign(ForeignStates({{foreign_, "another engine", "--other", false}}));
+  }
+
+  // As if another engine had read some of the prompts.
+  void read_elsewhere(const GenerateRequest& request) {
+    if (!lower_ || count_ % 4 != 0) return;
+    PathNamer names(foreign_.space(request.tenant));
+    names.append(request.prompt);
+    known_->add(names.anchors().back(), length_of(request.prompt));
   }
 
   unsigned pick(unsigned count) { return static_cast<unsigned>(random_() % count); }
@@ -228,6 +240,7 @@ class RecordedTraffic {
     said.push_back(request.id);
     said.push_back(request.response);
     prompts.push_back(request.prompt);
+    read_elsewhere(request);
     auto client = std::make_shared<Recorder>();
     request.sink = client;
     const std::string id = request.id;
@@ -291,6 +304,7 @@ class RecordedTraffic {
   SimulatedFiles files_;
   std::shared_ptr<KnownEnds> known_ = std::make_shared<KnownEnds>();
   std::unique_ptr<DiskStore> store_;
+  Fingerprint foreign_;
   std::optional<LowerTier> lower_;
   std::optional<Scheduler> scheduler_;
   std::vector<Conversation> talks_;

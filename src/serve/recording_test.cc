@@ -109,8 +109,9 @@ TEST(RecordedTrafficIs, Mixed) {
   EXPECT_EQ(ends.count(RequestEnd::kCancelled) + ends.count(RequestEnd::kFailed) +
                 ends.count(RequestEnd::kTimeout) + ends.count(RequestEnd::kMaxTokens),
             4U);
-  for (const MissReason reason : {MissReason::kGrid, MissReason::kNeverTaken, MissReason::kEvicted,
-                                  MissReason::kDamaged, MissReason::kReuseOff}) {
+  for (const MissReason reason :
+       {MissReason::kGrid, MissReason::kNeverTaken, MissReason::kEvicted, MissReason::kDamaged,
+        MissReason::kReuseOff, MissReason::kForeign}) {
     EXPECT_TRUE(reasons.contains(reason)) << miss_reason_name(reason);
   }
   EXPECT_GT(fetched, 20);

@@ -1,0 +1,177 @@
+// Servers of different facts over one cache folder, on the fake engine: what one of them cannot use
+// is named in its receipts, and nobody learns of another tenant's.
+#include <gtest/gtest.h>
+
+#include "serve/scheduler_fixture.h"
+#include "tier/disk_store.h"
+#include "tier/simulated_files.h"
+
+namespace holdfast {
+namespace {
+
+const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
+
+std::string asking(const std::string& what, int words) {
+  std::string text = kSystem + "<s>user: ";
+  for (int i = 0; i < words; ++i) text += what + std::to_string(i) + " ";
+  return text + "</s><s>";
+}
+
+Fingerprint facts_of(const std::string& engine) { return Fingerprint().add("engine", engine); }
+
+// A server's life. Its thread below memory is turned by hand.
+class Process {
+ public:
+  Process(SimulatedFiles& files, const std::string& engine, bool deterministic = false,
+          ByteCount memory = 64 << 20)
+      : facts_(facts_of(engine)),
+        known_(std::make_shared<KnownEnds>()),
+        store_(std::move(DiskStore::open(files, {.budget = 64 << 20, .known_ends = known_}, 0))
+                   .value()),
+        lower_(*store_, known_, clock_, {.blob_tokens = 64}) {
+    lower_.set_foreign(ForeignStates(
+        {{facts_of("old"), "another engine (old, here " + engine + ")", "", deterministic}}));
+    SchedulerOptions options;
+    options.deterministic = deterministic;
+    options.cache.memory.budget = memory;
+    options.cache.names_foreign = engine != "old";
+    FakeOptions fake;
+    fake.slots = 1;
+    fake.context_tokens = 4096;
+    bench_.emplace(fake, options, SchedulerParts{.lower = &lower_});
+  }
+
+  Receipt run(const std::string& prompt, const std::string& tenant = "", bool reuse = true) {
+    GenerateRequest request = bench_->request(prompt, 4);
+    request.tenant = tenant;
+    request.space = facts_.space(tenant);
+    request.reuse = reuse;
+    const auto client = bench_->submit(std::move(request));
+    for (int i = 0; i < 10000 && !client->ended(); ++i) {
+      bench_->turn();
+      lower_.work();
+    }
+    EXPECT_TRUE(client->finished_.has_value());
+    const Receipt receipt = client->finished_ ? *client->finished_->receipt : Receipt{};
+    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    return receipt;
+  }
+  void end() {
+    bench_->scheduler.keep_idle_states();
+    while (lower_.work()) {
+    }
+  }
+  void clear() {
+    (void)bench_->scheduler.clear_cache();
+    bench_->turn();
+    while (lower_.work()) {
+    }
+  }
+
+ private:
+  const Fingerprint facts_;
+  ManualClock clock_;
+  std::shared_ptr<KnownEnds> known_;
+  std::unique_ptr<DiskStore> store_;
+  LowerTier lower_;
+  std::optional<Bench> bench_;
+};
+
+class Foreign : public ::testing::TestWithParam<bool> {
+ protected:
+  // What a server of the engine before has left.
+  void left(const std::string& prompt, const std::string& tenant = "") {
+    Process process(files_, "old", GetParam());
+    process.run(prompt, tenant);
+    process.end();
+  }
+
+  const std::string cats_ = asking("cat", 80);
+  const std::string dogs_ = asking("dog", 80);
+  SimulatedFiles files_;
+};
+
+TEST_P(Foreign, IsTheReasonOfTheFirstPromptThatAnotherEngineHadRead) {
+  left(cats_);
+  Process process(files_, "new", GetParam());
+  const Receipt receipt = process.run(cats_);
+  EXPECT_EQ(receipt.restored, 0);
+  EXPECT_EQ(receipt.missing.why, MissReason::kForeign);
+  EXPECT_EQ(receipt.missing.made_by, "another engine (old, here new)");
+  EXPECT_GT(receipt.missing.position, receipt.prompt_tokens / 2);
+  EXPECT_LT(receipt.missing.position, receipt.prompt_tokens);
+}
+
+// It agrees with the first one of this life in its opening, which is no reason.
+TEST_P(Foreign, IsTheReasonOfTheSecondOneTooAndNotAChunk) {
+  left(cats_);
+  left(dogs_);
+  Process process(files_, "new", GetParam());
+  process.run(dogs_);
+  const Receipt receipt = process.run(cats_);
+  EXPECT_GT(receipt.matched, 0);
+  EXPECT_EQ(receipt.missing.why, MissReason::kForeign);
+}
+
+TEST_P(Foreign, IsNoReasonForWhatNobodyHasRead) {
+  left(cats_);
+  Process process(files_, "new", GetParam());
+  EXPECT_EQ(process.run(dogs_).missing.why, MissReason::kNone);
+}
+
+TEST_P(Foreign, IsNoReasonOnceThisEngineHasReadIt) {
+  left(cats_);
+  Process process(files_, "new", GetParam());
+  process.run(cats_);
+  EXPECT_NE(process.run(cats_).missing.why, MissReason::kForeign);
+  EXPECT_NE(process.run(cats_ + "and more</s><s>").missing.why, MissReason::kForeign);
+}
+
+// Of two reasons the one for more tokens is named.
+TEST_P(Foreign, IsNotNamedWhereThisServerLostMore) {
+  const std::string longer = cats_ + asking("bird", 30);
+  left(longer);
+  // So little memory that the second prompt takes the first one's place.
+  Process process(files_, "new", GetParam(), 6 << 10);
+  process.run(cats_);
+  process.run(dogs_);
+  const Receipt receipt = process.run(longer);
+  EXPECT_LT(receipt.restored, receipt.matched / 2);
+  EXPECT_EQ(receipt.missing.why, MissReason::kEvicted) << miss_reason_name(receipt.missing.why);
+}
+
+TEST_P(Foreign, IsNotSaidOfOtherTenants) {
+  left(cats_, "somebody");
+  Process process(files_, "new", GetParam());
+  EXPECT_EQ(process.run(cats_).missing.why, MissReason::kNone);
+  EXPECT_EQ(process.run(cats_, "anybody").missing.why, MissReason::kNone);
+  EXPECT_EQ(process.run(cats_, "somebody").missing.why, MissReason::kForeign);
+}
+
+TEST_P(Foreign, IsNoReasonWhereNoReuseIsWanted) {
+  left(cats_);
+  Process process(files_, "new", GetParam());
+  EXPECT_EQ(process.run(cats_, "", false).missing.why, MissReason::kNone);
+}
+
+TEST_P(Foreign, IsNoReasonOnceTheFolderIsCleared) {
+  left(cats_);
+  Process process(files_, "new", GetParam());
+  process.clear();
+  EXPECT_EQ(process.run(cats_).missing.why, MissReason::kNone);
+}
+
+TEST_P(Foreign, IsNoReasonForTheEngineThatMadeIt) {
+  left(cats_);
+  Process process(files_, "old", GetParam());
+  const Receipt receipt = process.run(cats_);
+  EXPECT_GT(receipt.fetched, 0);
+  EXPECT_NE(receipt.missing.why, MissReason::kForeign);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Foreign, ::testing::Bool(), [](const auto& mode) {
+  return std::string(mode.param ? "Deterministic" : "Throughput");
+});
+
+}  // namespace
+}  // namespace holdfast
