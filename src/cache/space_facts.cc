@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -253,6 +254,39 @@ void add_differences(const TwoValues& values, const Facts& theirs, const Facts& 
   for (FactDifference& one : setting_differences(values)) add(std::move(one));
 }
 
+// --- several lists ----------------------------------------------------------------
+
+bool agree_in(std::span<const Facts> lists, std::string_view name) {
+  return std::ranges::all_of(
+      lists, [&](const Facts& facts) { return find(facts, name) == find(lists.front(), name); });
+}
+
+// Lists of the same variant have the same engine, and each has a variant.
+bool follows_from_variant(std::span<const Facts> lists) {
+  std::map<std::string_view, std::string_view> engines;
+  return std::ranges::all_of(lists, [&](const Facts& facts) {
+    const auto variant = find(facts, "variant");
+    const std::string_view engine = value_of(facts, "engine");
+    return variant && engines.emplace(*variant, engine).first->second == engine &&
+           read_engine(engine).version == read_engine(value_of(lists.front(), "engine")).version;
+  });
+}
+
+// The version where there are several, and features that not all have.
+std::string engine_apart(std::string_view own, std::span<const Facts> lists) {
+  const EngineText engine = read_engine(own);
+  std::set<std::string_view> common = engine.features;
+  bool one_version = true;
+  for (const Facts& facts : lists) {
+    const EngineText other = read_engine(value_of(facts, "engine"));
+    one_version = one_version && other.version == engine.version;
+    std::erase_if(common, [&](std::string_view name) { return !other.features.contains(name); });
+  }
+  const std::string features = features_beyond(engine.features, common);
+  if (one_version) return features.empty() ? "(fewer features)" : "(" + features + ")";
+  return shown(engine.version) + (features.empty() ? "" : " (" + features + ")");
+}
+
 std::vector<std::string> words_of(std::span<const FactDifference> differences, FactKind kind) {
   std::vector<std::string> words;
   for (const FactDifference& one : differences) {
@@ -301,13 +335,25 @@ std::string made_by(const Facts& theirs, const Facts& ours) {
   if (theirs == ours) return "";
   const auto all = differences(theirs, ours);
   if (!words_of(all, FactKind::kModel).empty()) return "another model file";
-  std::vector<std::string> makers;
-  const auto engine = words_of(all, FactKind::kEngine);
-  const auto settings = words_of(all, FactKind::kSetting);
-  if (!engine.empty()) makers.push_back("another engine (" + joined(engine, "; ") + ")");
-  if (!settings.empty()) makers.push_back("other settings (" + joined(settings, "; ") + ")");
-  if (makers.empty()) return "another version of Holdfast";
-  return joined(makers, " and ");
+  const std::string engine = joined(words_of(all, FactKind::kEngine), "; ");
+  const std::string settings = joined(words_of(all, FactKind::kSetting), "; ");
+  if (engine.empty() && settings.empty()) return "another version of Holdfast";
+  const std::string maker = engine.empty() ? "a server" : "another engine (" + engine + ")";
+  return settings.empty() ? maker : maker + " with other settings (" + settings + ")";
+}
+
+std::vector<Facts> telling_apart(std::span<const Facts> lists) {
+  std::vector<Facts> apart;
+  for (const Facts& facts : lists) {
+    Facts& left = apart.emplace_back();
+    for (const Fact& fact : facts) {
+      if (agree_in(lists, fact.name)) continue;
+      const bool engine = fact.name == "engine";
+      if (engine && follows_from_variant(lists)) continue;
+      left.push_back({fact.name, engine ? engine_apart(fact.value, lists) : fact.value});
+    }
+  }
+  return apart;
 }
 
 std::string flags_for(const Facts& theirs, const Facts& ours) {

@@ -53,11 +53,15 @@ struct FactDifference {
 // What `theirs` has that is not as in `ours`. What follows from another difference is left out.
 [[nodiscard]] std::vector<FactDifference> differences(const Facts& theirs, const Facts& ours);
 
-// What made states of `theirs`: "another engine (CPU variant haswell, here zen4) and other
+// What made states of `theirs`: "another engine (CPU variant haswell, here zen4) with other
 // settings (--grid-step 512, here 256)". Empty for equal lists.
 [[nodiscard]] std::string made_by(const Facts& theirs, const Facts& ours);
 // "--ubatch-size 256 --grid-step 128": what a server has to be started with to use states of
 // `theirs`; empty where that is not known to be enough, as with another engine.
 [[nodiscard]] std::string flags_for(const Facts& theirs, const Facts& ours);
+
+// For lists that look alike: of each, the facts in which not all of them agree. Of an engine's
+// value only what differs is left, nothing where the variant says it already.
+[[nodiscard]] std::vector<Facts> telling_apart(std::span<const Facts> lists);
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@
 namespace holdfast {
 namespace {
 
-constexpr const char* kEngine = "llama.cpp 0.5.0 (CPU : SSE3 = 1 | AVX = 1 | BMI2 = 1 | )";
+const std::string kEngine = "llama.cpp 0.5.0 (CPU : SSE3 = 1 | AVX = 1 | BMI2 = 1 | )";
 
 Facts facts_with(const Facts& changed) {
   Facts facts = {{"model", "3f2a"},     {"engine", kEngine}, {"variant", "zen4"},
@@ -79,8 +79,9 @@ TEST(SpaceFacts3, WordsAreShortAndPrintable) {
   const std::string text = words(facts_with({{"grid", "\x1b[2J\n" + std::string(500, 'x')}}));
   EXPECT_LT(text.size(), 130U);
   for (const char c : text) EXPECT_GE(c, ' ');
-  const std::string umlauts =
-      words(facts_with({{"grid", std::string(59, 'x') + "\xc3\xa4\xc3\xa4"}}));
+  std::string longer(59, 'x');
+  longer += "\xc3\xa4\xc3\xa4";
+  const std::string umlauts = words(facts_with({{"grid", longer}}));
   EXPECT_NE(umlauts.find("x\xc3\xa4..., here 256"), std::string::npos) << umlauts;
 }
 
@@ -104,20 +105,23 @@ TEST(SpaceFacts, AnotherVariantExplainsItsFeatures) {
 
 TEST(SpaceFacts, ANoteOfBeforeThereWasTheFact) {
   EXPECT_EQ(words(facts_without("variant")), "another engine (CPU variant not noted, here zen4)");
-  EXPECT_EQ(words(facts_with({{"later", "1"}})), "other settings (later 1, here not noted)");
+  EXPECT_EQ(words(facts_with({{"later", "1"}})),
+            "a server with other settings (later 1, here not noted)");
 }
 
 TEST(SpaceFacts, SettingsAreNamedByTheirFlags) {
-  EXPECT_EQ(words(facts_with({{"grid", "512"}})), "other settings (--grid-step 512, here 256)");
+  EXPECT_EQ(words(facts_with({{"grid", "512"}})),
+            "a server with other settings (--grid-step 512, here 256)");
   EXPECT_EQ(flags(facts_with({{"grid", "512"}})), "--grid-step 512");
   EXPECT_EQ(words(facts_with({{"kv", "q8_0/f16"}})),
-            "other settings (--cache-type-k q8_0, here f16)");
+            "a server with other settings (--cache-type-k q8_0, here f16)");
   EXPECT_EQ(flags(facts_with({{"kv", "q8_0/q8_0"}, {"flash", "1"}})),
             "--cache-type-k q8_0 --cache-type-v q8_0 --flash-attn on");
   EXPECT_EQ(words(facts_with({{"device", "none/-1//0/"}})),
-            "other settings (--device none, here default)");
+            "a server with other settings (--device none, here default)");
   EXPECT_EQ(words(facts_with({{"stretched", "1"}})),
-            "other settings (a context beyond the model's original length, here a context within "
+            "a server with other settings (a context beyond the model's original length, here a "
+            "context within "
             "the model's original length)");
 }
 
@@ -131,23 +135,45 @@ TEST(SpaceFacts, FlagsAreNamedOnlyWhereTheyAreEnough) {
 
 TEST(SpaceFacts, AnotherMode) {
   const Facts exact = facts_with({{"mode", "deterministic"}, {"threads", "4/4"}});
-  EXPECT_EQ(words(exact), "other settings (deterministic mode, here throughput mode)");
+  EXPECT_EQ(words(exact),
+            "a server with other settings (deterministic mode, here throughput mode)");
   EXPECT_EQ(flags(exact), "");
   EXPECT_EQ(flags_for(facts_with({}), exact), "--no-deterministic");
   EXPECT_EQ(made_by(exact, facts_with({{"mode", "deterministic"}, {"threads", "4/2"}})),
-            "other settings (--threads-batch 4, here 2)");
+            "a server with other settings (--threads-batch 4, here 2)");
 }
 
 TEST(SpaceFacts, EngineAndSettingsTogether) {
   EXPECT_EQ(
       words(facts_with({{"variant", "haswell"}, {"grid", "512"}, {"ubatch", "256"}})),
-      "another engine (CPU variant haswell, here zen4) and other settings (--ubatch-size 256, "
+      "another engine (CPU variant haswell, here zen4) with other settings (--ubatch-size 256, "
       "here 512; --grid-step 512, here 256)");
 }
 
 TEST(SpaceFacts, AnotherModelSaysItAll) {
   EXPECT_EQ(words(facts_with({{"model", "77"}, {"grid", "512"}})), "another model file");
   EXPECT_EQ(flags(facts_with({{"model", "77"}})), "");
+}
+
+TEST(SpaceFacts, ListsThatLookAlikeAreToldApart) {
+  const std::string fewer = "llama.cpp 0.5.0 (CPU : SSE3 = 1 | AVX = 1 | )";
+  const std::vector<Facts> by_grid = {facts_with({}), facts_with({{"grid", "512"}}),
+                                      facts_with({{"grid", "512"}, {"later", "1"}})};
+  EXPECT_EQ(telling_apart(by_grid),
+            (std::vector<Facts>{
+                {{"grid", "256"}}, {{"grid", "512"}}, {{"grid", "512"}, {"later", "1"}}}));
+  const std::vector<Facts> by_build = {facts_with({}), facts_with({{"engine", fewer}})};
+  EXPECT_EQ(telling_apart(by_build),
+            (std::vector<Facts>{{{"engine", "(BMI2 = 1)"}}, {{"engine", "(fewer features)"}}}));
+  const std::vector<Facts> by_variant = {facts_with({}),
+                                         facts_with({{"engine", fewer}, {"variant", "haswell"}})};
+  EXPECT_EQ(telling_apart(by_variant),
+            (std::vector<Facts>{{{"variant", "zen4"}}, {{"variant", "haswell"}}}));
+  const std::vector<Facts> by_version = {facts_with({}),
+                                         facts_with({{"engine", "llama.cpp 0.4.9 (CPU : )"}})};
+  EXPECT_EQ(telling_apart(by_version)[1], (Facts{{"engine", "llama.cpp 0.4.9 (CPU :)"}}));
+  EXPECT_EQ(telling_apart(std::vector<Facts>{facts_with({}), facts_with({})}),
+            (std::vector<Facts>{{}, {}}));
 }
 
 TEST(SpaceFacts, AListThatDiffersInItsOrderIsNotOurs) {

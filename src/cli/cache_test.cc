@@ -106,6 +106,10 @@ TEST(CacheHelp, TeachesEveryCommandAndOption) {
 
 // --- views ----------------------------------------------------------------------------------
 
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
 TEST(CacheView, SmallThings) {
   EXPECT_EQ(ago(1000, 1000), "just now");
   EXPECT_EQ(ago(9000, 1000), "just now");
@@ -158,6 +162,43 @@ TEST(CacheView, AListing) {
   EXPECT_EQ(listing_text({.folder = "/c"}, 0), "/c\n\nNothing is kept here yet.\n");
 }
 
+std::string noted(const std::string& features, const std::string& rest) {
+  return "model=c200741b9d7709a059d10e2053412598 engine=llama.cpp 0.5.0 (CPU : SSE3 = 1 | " +
+         features + ") " + rest;
+}
+
+// Two spaces that look alike differ in what stands under them.
+TEST(CacheView, SpacesOfOneModelAreToldApart) {
+  CacheListing listing = sample_listing();
+  const auto add = [&](const std::string& model, const std::string& settings, bool tenant) {
+    listing.spaces.push_back({.space = {8, listing.spaces.size()},
+                              .note = SpaceNote{model, settings, tenant},
+                              .paths = {1, 64, 64}});
+  };
+  add("pocket", noted("AVX = 1 | ", "kv=f16/f16 grid=256"), false);
+  add("pocket", noted("", "kv=f16/f16 grid=512"), false);
+  add("pocket", noted("", "kv=f16/f16 grid=512"), true);
+  const std::string text = listing_text(listing, 0);
+  EXPECT_TRUE(has(text, "just now\n  engine=(AVX = 1) grid=256\n")) << text;
+  EXPECT_TRUE(has(text, "just now\n  engine=(fewer features) grid=512\n")) << text;
+  EXPECT_TRUE(has(text, "just now\n  engine=(fewer features) grid=512, a tenant's\n")) << text;
+  EXPECT_FALSE(has(text, "model=")) << text;
+  EXPECT_TRUE(has(text, "kv=f16/f16 grid=512, a tenant's\n")) << "the only one of its model";
+  const Json json = Json::parse(listing_json(listing));
+  EXPECT_EQ(json["spaces"][2]["facts"]["grid"], "256");
+  EXPECT_EQ(json["spaces"][3]["facts"]["engine"], "llama.cpp 0.5.0 (CPU : SSE3 = 1 | )");
+  EXPECT_TRUE(json["spaces"][1]["facts"].is_null());
+}
+
+TEST(CacheView, SpacesThatCannotBeReadAreShownAsTheyAre) {
+  CacheListing listing = sample_listing();
+  listing.spaces.push_back(listing.spaces[0]);
+  listing.spaces.back().note->settings = "by hand";
+  const std::string text = listing_text(listing, 0);
+  EXPECT_TRUE(has(text, "  kv=f16/f16 grid=512, a tenant's\n")) << text;
+  EXPECT_TRUE(has(text, "  by hand, a tenant's\n")) << text;
+}
+
 TEST(CacheView, ANoteDoesNotDriveTheTerminal) {
   CacheListing listing = sample_listing();
   listing.spaces[0].note =
@@ -169,6 +210,16 @@ TEST(CacheView, ANoteDoesNotDriveTheTerminal) {
     }
   }
   EXPECT_NE(listing_text(listing, 0).find("xxx...\n"), std::string::npos);
+}
+
+TEST(CacheView, NorDoItsFacts) {
+  CacheListing listing = sample_listing();
+  listing.spaces.push_back(listing.spaces[0]);
+  listing.spaces.back().note->settings = "kv=\x1b[2J\r" + std::string(500, 'x') + " grid=\n";
+  for (const char c : listing_text(listing, 0)) {
+    const auto byte = static_cast<unsigned char>(c);
+    EXPECT_TRUE(c == '\n' || (byte >= ' ' && byte < 0x7f)) << static_cast<int>(byte);
+  }
 }
 
 TEST(CacheView, Reports) {
@@ -242,10 +293,6 @@ class CacheCommand : public testing::Test {
   std::function<bool(const std::string&)> ask_;
   bool sound_ = false;
 };
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(CacheCommand, LsCounts) {
   const Json json = run_json({"ls"});

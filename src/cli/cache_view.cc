@@ -5,8 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cache/space_facts.h"
 #include "cli/chat_view.h"
 #include "cli/text_parts.h"
+#include "cli/text_wrap.h"
 #include "state/parts.h"
 
 namespace holdfast {
@@ -45,6 +47,24 @@ std::string model_of(const std::optional<SpaceNote>& note) {
 Json note_json(const std::optional<SpaceNote>& note) {
   if (!note) return nullptr;
   return {{"model", note->model}, {"settings", note->settings}, {"tenant", note->tenant}};
+}
+
+// What a note says fact by fact; null where it cannot be read so.
+Json facts_json(const std::optional<SpaceNote>& note) {
+  const Facts facts = note ? parse_facts(note->settings) : Facts();
+  if (facts.empty()) return nullptr;
+  Json json = Json::object();
+  for (const Fact& fact : facts) json[fact.name] = fact.value;
+  return json;
+}
+
+// "variant=zen4 grid=512"
+std::string facts_text(const Facts& facts) {
+  std::vector<std::string> parts;
+  for (const Fact& fact : facts) {
+    parts.push_back(fact.name + "=" + one_line(fact.value, kLineCharacters));
+  }
+  return join(parts, " ");
 }
 
 struct MarkName {
@@ -130,6 +150,30 @@ CacheListing survey_cache(DiskStore& store, std::string folder) {
   return listing;
 }
 
+namespace {
+
+// Under each row: what tells it from the other spaces of its model; of a model's only space, all.
+std::vector<std::string> settings_lines(const std::vector<SpaceRow>& rows) {
+  std::map<std::string, std::vector<std::size_t>> by_model;
+  std::vector<std::string> lines(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].note) continue;
+    lines[i] = one_line(rows[i].note->settings, kLineCharacters);
+    by_model[rows[i].note->model].push_back(i);
+  }
+  for (const auto& [model, alike] : by_model) {
+    std::vector<Facts> lists;
+    for (const std::size_t i : alike) lists.push_back(parse_facts(rows[i].note->settings));
+    const bool parsed = std::ranges::none_of(lists, &Facts::empty);
+    if (alike.size() < 2 || !parsed) continue;
+    const std::vector<Facts> apart = telling_apart(lists);
+    for (std::size_t n = 0; n < alike.size(); ++n) lines[alike[n]] = facts_text(apart[n]);
+  }
+  return lines;
+}
+
+}  // namespace
+
 std::string listing_text(const CacheListing& listing, std::int64_t now_ms) {
   std::string text = one_line(listing.folder, 4096) + "\n\n";
   std::uint64_t blobs = 0;
@@ -137,16 +181,18 @@ std::string listing_text(const CacheListing& listing, std::int64_t now_ms) {
   if (!listing.spaces.empty())
     text += "SPACE         " + left("MODEL", kModelCharacters) +
             "  PATHS     TOKENS      SIZE  LAST USED\n";
-  for (const SpaceRow& row : listing.spaces) {
+  const std::vector<std::string> lines = settings_lines(listing.spaces);
+  for (std::size_t i = 0; i < listing.spaces.size(); ++i) {
+    const SpaceRow& row = listing.spaces[i];
     blobs += row.blobs;
     bytes += row.bytes;
     text += hex_of(row.space).substr(0, kShortHex) + "  " +
             left(one_line(model_of(row.note), kModelCharacters), kModelCharacters) +
             right(number(row.paths.paths), 7) + right(number(row.paths.tokens), 11) + "  " +
             right(human_bytes(row.bytes), 8) + "  " + ago(row.used_ms, now_ms) + "\n";
-    std::string settings = row.note ? row.note->settings : "";
+    std::string settings = lines[i];
     if (row.note && row.note->tenant) settings += settings.empty() ? "a tenant's" : ", a tenant's";
-    if (!settings.empty()) text += "  " + one_line(settings, kLineCharacters) + "\n";
+    if (!settings.empty()) text += wrap_text(settings, kLineCharacters + 2, 2);
   }
   if (!listing.spaces.empty()) text += "\n";
   text += blobs == 0 ? "Nothing is kept here yet.\n"
@@ -167,6 +213,7 @@ std::string listing_json(const CacheListing& listing) {
     blobs += row.blobs;
     spaces.push_back({{"space", hex_of(row.space)},
                       {"note", note_json(row.note)},
+                      {"facts", facts_json(row.note)},
                       {"blobs", row.blobs},
                       {"bytes", row.bytes},
                       {"paths", row.paths.paths},
