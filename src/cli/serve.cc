@@ -202,6 +202,7 @@ class Server {
     }
     if (disk_) {
       disk_->describe(model_.text->card().name, fingerprint_);
+      scheduling.cache.names_foreign = disk_->holds_foreign();
       const auto vocabulary = static_cast<Token>(model_.text->card().vocabulary);
       if (TokenHistory* const remembered = history()) {
         disk_->remember_answers(*remembered, vocabulary);
@@ -275,7 +276,7 @@ class Server {
     const ByteCount budget = scheduler_->cache_status().budget;
     Log::info(budget == 0 ? "cache: off, only slots are continued"
                           : "cache: up to " + human_bytes(budget) + " of memory for states");
-    if (disk_) Log::info("cache on disk: " + disk_->summary());
+    if (disk_) disk_->announce();
     if (!model_.companion_note.empty()) Log::warn(model_.companion_note);
     if (!options_.draft_synthetic.empty()) {
       Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");

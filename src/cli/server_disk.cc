@@ -109,6 +109,17 @@ void ServerDisk::describe(const std::string& model, const Fingerprint& facts) {
       Log::debug("no note on a space: " + noted.error().message);
     }
   };
+  DiskStore& store = store_->store();
+  survey_ =
+      survey_folder(store.space_totals(), store.space_notes(), {model, facts.describe(), false});
+  // A reader does not see what the other server adds, and says nothing of it.
+  holds_foreign_ = !survey_.makers.empty() && store_->role() == StoreRole::kWriter;
+  tier_.set_foreign(ForeignStates(std::move(survey_.makers)));
+}
+
+void ServerDisk::announce() const {
+  Log::info("cache on disk: " + summary());
+  for (const std::string& line : rest_lines(survey_)) Log::info("cache on disk: " + line);
 }
 
 void ServerDisk::remember_answers(TokenHistory& history, Token vocabulary) {
@@ -140,6 +151,7 @@ std::string ServerDisk::summary() const {
   const LowerStatus status = tier_.status();
   std::string text = human_bytes(status.store.bytes()) + " of at most " +
                      human_bytes(status.budget) + " in " + folder_;
+  if (!survey_.rest.empty()) text += ", of it " + human_bytes(survey_.usable) + " usable here";
   if (status.store.index_rebuilds > 0) text += ", its index was made anew";
   return text;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cache/fingerprint.h"
+#include "cache/folder_survey.h"
 #include "cache/lower_tier.h"
 #include "cache/token_history.h"
 #include "cli/options.h"
@@ -25,13 +26,17 @@ class ServerDisk {
                                                         const Clock& clock);
 
   [[nodiscard]] LowerTier& tier() { return tier_; }
-  // Spaces of these facts are noted in the folder, for `holdfast cache ls`.
+  // Spaces of these facts are noted in the folder, for `holdfast cache ls`, and what other facts
+  // have left there is told from them.
+  // REQUIRES: before the tier is started.
   void describe(const std::string& model, const Fingerprint& facts);
+  // There are states of this model that another engine or other settings have made.
+  [[nodiscard]] bool holds_foreign() const { return holds_foreign_; }
   // Gives the history the answers of earlier lives, and keeps those to come.
   // REQUIRES: before the tier is started; the history outlives its thread.
   void remember_answers(TokenHistory& history, Token vocabulary);
-  // For the log.
-  [[nodiscard]] std::string summary() const;
+  // Says in the log what there is, how much of it can be used here, and what made the rest.
+  void announce() const;
   // Writes what waits to be written, with a progress line; `cut` ends that early.
   void finish(const std::function<bool()>& cut);
 
@@ -39,11 +44,14 @@ class ServerDisk {
   ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
              std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock);
   void begin_answers();
+  [[nodiscard]] std::string summary() const;
 
   const std::string folder_;
   std::unique_ptr<LastingFolder> store_;
   TokenHistory* history_ = nullptr;     // whose answers are kept
   std::unique_ptr<AnswerLog> answers_;  // its thread's; null: they cannot be kept
+  FolderSurvey survey_;                 // of when the server started
+  bool holds_foreign_ = false;
   LowerTier tier_;
 };
 

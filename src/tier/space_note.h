@@ -1,6 +1,7 @@
 // SpaceNote: what a space is, for people (docs/formats/cache-folder.md, "Notes on spaces").
 //
-// Purely informational: nothing is decided by a note. Any text may be given to parse_note(),
+// Informational: which states are used is not decided by a note (cache/space_facts.h reads its
+// settings back, to say what differs). Any text may be given to parse_note(),
 // and what it accepts may still hold control characters: whoever prints it leaves them out.
 #pragma once
 

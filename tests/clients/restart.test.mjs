@@ -118,6 +118,25 @@ describe('what a server has left', () => {
     });
   }
 
+  test('is named by the log, by receipts and by cache ls where it is not used', async () => {
+    const folder = copyOf(left);
+    const server = await serverOn(folder, '--grid-step', '512');
+    const maker = 'a server with other settings (--grid-step 256, here 512)';
+    assert.match(server.log, /cache on disk: .*, of it 0 B usable here/);
+    assert.ok(server.log.includes(`of it was made by ${maker} and is not used`), server.log);
+    // Nobody is told of a conversation that is not theirs.
+    assert.equal((await say(server, turns[2], { cache_salt: 'pepper' })).missing, null);
+    const { matched_tokens, missing, advice } = await say(server, turns[2]);
+    assert.equal(matched_tokens, 0);
+    assert.deepEqual([missing.why, missing.made_by], ['foreign', maker]);
+    assert.match(advice, /started with --grid-step 256/);
+    await interrupt(server);
+    const { stdout } = await run(['cache', 'ls', '--cache-dir', folder]);
+    assert.match(stdout, /\n  grid=256\n/);
+    assert.match(stdout, /\n  grid=512\n/);
+    assert.match(stdout, /\n  grid=512, a tenant's\n/);
+  });
+
   test('is used up to the nearest snapshot by a prompt that parts from it', async () => {
     const words = talk.lines[0].split(' ');
     words[Math.floor(0.7 * words.length)] += 'ward';
