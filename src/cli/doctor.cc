@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/free_memory.h"
+#include "cache/folder_survey.h"
 #include "cli/cache_dir.h"
 #include "cli/check_memory.h"
 #include "cli/checked_model.h"
@@ -12,7 +13,9 @@
 #include "cli/machine_facts.h"
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
+#include "env/clock.h"
 #include "env/log.h"
+#include "tier/cache_folder.h"
 
 namespace holdfast {
 
@@ -50,6 +53,31 @@ void remember(const ServeOptions& options, const CheckedModel& checked) {
   }
 }
 
+// What of the folder this engine could use, with the model and these options.
+std::optional<StateFactsOfFolder> states_for(const ServeOptions& options,
+                                             const CheckedModel& checked) {
+  if (options.cache_dir.empty() || options.cache_dir == "off") return std::nullopt;
+  DiskOptions disk;
+  disk.role = StoreRole::kReader;
+  const auto folder =
+      CacheFolder::open(options.cache_dir, std::move(disk), SteadyClock().unix_ms());
+  if (!folder) return std::nullopt;
+  const ModelCard& card = checked.model.text->card();
+  const bool stretched = checked.model.engine->context_tokens() > card.context_original;
+  const Fingerprint facts =
+      fingerprint_of(options, {checked.digest, checked.standing.setting,
+                               grid_step(options, checked.model.on_gpu), stretched});
+  const FolderSurvey survey = survey_folder((*folder)->space_totals(), (*folder)->space_notes(),
+                                            {card.name, facts.describe(), false});
+  StateFactsOfFolder states;
+  states.usable = states.all = survey.usable;
+  for (const FolderSurvey::Rest& rest : survey.rest) {
+    states.all += rest.bytes;
+    states.others.push_back(human_bytes(rest.bytes) + " " + rest.what);
+  }
+  return states;
+}
+
 void examine_model(const ServeOptions& options, DoctorReport& report) {
   const CheckMemory memory(options.cache_dir);
   auto checked = load_checked_model(options, CheckExtent::kWhole, memory, nullptr);
@@ -61,6 +89,7 @@ void examine_model(const ServeOptions& options, DoctorReport& report) {
   report.model = facts_of(*checked);
   report.standing = checked->standing;
   report.check = checked->report;
+  report.states = states_for(options, *checked);
   if (!checked->standing.given_up.empty()) {
     report.problems.push_back("As it is, this engine answers wrongly here (" +
                               checked->standing.fault + "). The server runs " +

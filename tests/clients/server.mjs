@@ -37,7 +37,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 // The tests decide what the program sees, not the shell they are run from.
 function cleanEnvironment(extra = {}) {
   const kept = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|LLAMA_)/.test(name));
-  return { ...Object.fromEntries(kept), HOLDFAST_CACHE_DIR: 'off', ...extra };
+  // The engine is checked where that is tested (engine.test.mjs): it would be at every start.
+  return {
+    ...Object.fromEntries(kept), HOLDFAST_CACHE_DIR: 'off', HOLDFAST_CHECK_ENGINE: 'off', ...extra,
+  };
 }
 
 function launch(args, { env, program = holdfast, ...options } = {}) {
