@@ -32,6 +32,8 @@
 //     missing           null, or why it held fewer, for people
 //     drafted, accepted
 //     by_place          [{tried, accepted}], by the place in the draft
+//   proof               null: not made; "equal", or how the restored state differs from one that
+//                       was computed again (--prove)
 //   advice              one sentence for people; null: nothing to do better
 //   complete            the request has ended
 //

@@ -83,7 +83,7 @@ TEST(ReceiptJson, HasEveryField) {
     "saved_ms": 40.0, "companion": {"name": "mtp", "held_tokens": 300, "memory_tokens": 200,
       "missing": "Its rows were damaged.", "drafted": 3, "accepted": 1,
       "by_place": [{"tried": 1, "accepted": 1}, {"tried": 1, "accepted": 0}]},
-    "advice": "?", "complete": true})");
+    "proof": null, "advice": "?", "complete": true})");
   expected["advice"] = json.value("advice", "");
   EXPECT_EQ(json, expected) << json.dump(2);
   EXPECT_NE(json["advice"].get<std::string>().find("\"14:03\" became \"14:04\""),

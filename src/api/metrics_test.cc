@@ -36,7 +36,7 @@ class MetricsReader {
     static const std::regex help(R"(# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (\S.*))");
     static const std::regex type(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge))");
     static const std::regex sample(
-        R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*"\})? (\S+))");
+        R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*"(?:,[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*")*\})? (\S+))");
     std::smatch match;
     if (std::regex_match(line, match, help)) {
       close_family();
@@ -113,6 +113,28 @@ TEST(Metrics, ShowTheirNumbers) {
   EXPECT_EQ(metrics.value("holdfast_cache_resident_bytes{kind=\"snapshots\"}"), 123456789.0);
   EXPECT_EQ(metrics.value("holdfast_cache_restored_tokens_total{source=\"memory\"}"), 7.0);
   EXPECT_EQ(metrics.value("holdfast_cache_saved_seconds_total"), 0.1);
+}
+
+TEST(Metrics, TellHowTheEngineStands) {
+  SchedulerStatus server;
+  server.proofs = {.equal = 3, .different = 1, .unmade = 2, .seconds = 0.5};
+  server.disproved = "it is off";
+  EngineStanding engine;
+  engine.setting = {"zen4", false, true, false};
+  engine.given_up = "without extra buffer types";
+  engine.check = "passed in part";
+  engine.kinds = 29;
+  engine.unchecked = 4;
+  engine.check_ms = 250.0;
+  const MetricsReader metrics(metrics_text(server, {}, engine));
+  EXPECT_EQ(metrics.value("holdfast_engine_info{variant=\"zen4\",buffers=\"plain\",slots="
+                          "\"together\",drafts=\"off\",check=\"passed in part\"}"),
+            1.0);
+  EXPECT_EQ(metrics.value("holdfast_engine_gave_up"), 1.0);
+  EXPECT_EQ(metrics.value("holdfast_engine_check_kinds{known=\"right\"}"), 25.0);
+  EXPECT_EQ(metrics.value("holdfast_engine_check_seconds"), 0.25);
+  EXPECT_EQ(metrics.value("holdfast_proofs_total{result=\"different\"}"), 1.0);
+  EXPECT_EQ(metrics.value("holdfast_cache_disproved"), 1.0);
 }
 
 TEST(Metrics, NumbersThatAreNoneAreZero) {

@@ -214,6 +214,9 @@ std::string receipt_text(const Json& receipt, const ExplainStyle& style) {
   text += companion_line(child_of(receipt, "companion"));
   text += difference_text(child_of(receipt, "difference"));
   text += paragraph("Why not more:", text_at(child_of(receipt, "missing"), "sentence"), style);
+  if (const std::string proof = text_at(receipt, "proof"); !proof.empty()) {
+    text += paragraph("Computed again while nobody waited:", proof, style);
+  }
   return text + paragraph("What would help:", text_at(receipt, "advice"), style);
 }
 

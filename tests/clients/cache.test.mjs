@@ -12,7 +12,7 @@ const receiptFields = [
   'id', 'response', 'time', 'slot', 'prompt_tokens', 'matched_tokens', 'restorable_tokens',
   'restored_tokens', 'restored_from', 'recomputed_tokens', 'reuse', 'bytes_restored', 'bytes_fetched',
   'bytes_kept', 'checkpoints', 'history_tokens', 'difference', 'missing', 'queued_ms', 'waited_for',
-  'fetch_ms', 'restore_ms', 'prompt_ms', 'saved_ms', 'companion', 'advice', 'complete',
+  'fetch_ms', 'restore_ms', 'prompt_ms', 'saved_ms', 'companion', 'proof', 'advice', 'complete',
 ];
 
 function assertReceipt(receipt, answer) {
@@ -245,7 +245,7 @@ describe('the cache as a whole', () => {
         continue;
       }
       const [, sample, labels = '', value] =
-        line.match(/^([a-zA-Z_:][\w:]*)(\{\w+="[^"]*"\})? (\S+)$/) ?? assert.fail(line);
+        line.match(/^([a-zA-Z_:][\w:]*)(\{\w+="[^"]*"(?:,\w+="[^"]*")*\})? (\S+)$/) ?? assert.fail(line);
       assert.equal(sample, family, line);
       assert.ok(!samples.has(sample + labels), line);
       assert.ok(Number.isFinite(Number(value)), line);

@@ -29,10 +29,27 @@ constexpr tiny::Sizes widened(tiny::Sizes sizes, std::uint32_t width, std::uint3
   return sizes;
 }
 
+// Three layers of four are recurrent here too: a snapshot of 49 MiB, rows of 32 KiB a token.
+constexpr tiny::Sizes kQwen35Large = {.layers = 32,
+                                      .vocabulary = kFullSizeVocabulary,
+                                      .context = 262144,
+                                      .heads = 16,
+                                      .kv_heads = 4,
+                                      .head = 256,
+                                      .rotary = 64,
+                                      .interval = 4,
+                                      .key_heads = 16,
+                                      .value_heads = 32,
+                                      .delta_head = 128};
+
 constexpr FullSizeShape kShapes[] = {
     {"qwen35-0.8b", "qwen35", "Qwen3.5 0.8B: 18 gated delta nets, 6 attention layers",
      widened(kQwen35, 1024, 3584)},
     {"qwen35-2b", "qwen35", "Qwen3.5 2B: as above, twice as wide", widened(kQwen35, 2048, 6144)},
+    {"qwen35-9b", "qwen35", "Qwen3.5 9B: 24 gated delta nets, 8 attention layers",
+     widened(kQwen35Large, 4096, 12288)},
+    {"state-9b", "qwen35", "the state of Qwen3.5 9B on a sixteenth of its width, for processors",
+     widened(kQwen35Large, 256, 512)},
     {"attention-1b",
      "llama",
      "Llama 3.2 1B: 16 attention layers",
