@@ -39,7 +39,8 @@ struct Backend {
   std::vector<std::string> aliases;  // further names
   std::string build;                 // "holdfast 0.1.0"
   std::int64_t loaded_at = 0;        // Unix time
-  EngineStanding engine;
+  // How the engine stands now: it may be checked further while the server is idle.
+  std::function<EngineStanding()> engine = [] { return EngineStanding{}; };
   ChatDefaults defaults;
   std::optional<bool> enable_thinking;  // where a request is silent
   // Which states a tenant's requests use and add to.

@@ -175,7 +175,7 @@ HttpResponse show_props(const Backend& backend) {
              {"build_info", backend.build},
              {"is_sleeping", false},
              {"state_parts", parts_json(backend.shape)},
-             {"engine", engine_json(backend.engine)}});
+             {"engine", engine_json(backend.engine())}});
 }
 
 HttpResponse list_slots(const Backend& backend) {

@@ -238,7 +238,7 @@ std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache
 HttpResponse show_metrics(const Backend& backend) {
   return {.content_type = "text/plain; version=0.0.4",
           .body = metrics_text(backend.scheduler->status(), backend.scheduler->cache_status(),
-                               backend.engine)};
+                               backend.engine())};
 }
 
 }  // namespace holdfast

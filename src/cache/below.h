@@ -97,7 +97,8 @@ class Below {
   virtual void keep(KeptPath path) = 0;
   // Drops everything that is there, and that waits.
   virtual void clear() = 0;
-  // States of this space are wrong: none of them is offered again, and what waits is not written.
+  // States of this space are wrong, and those of others that were used since the start may be: none
+  // of them is offered again, and what waits is not written.
   virtual void distrust(SpaceKey space, const std::string& why) = 0;
 };
 

@@ -293,6 +293,7 @@ void LowerTier::ask(std::function<void()> task) {
 }
 
 std::shared_ptr<Pending<StoreMatch>> LowerTier::look(SpaceKey space, TokenSpan keys) {
+  used_.insert(space);
   auto reply = std::make_shared<Pending<StoreMatch>>();
   ask([this, reply, space, tokens = Tokens(keys.begin(), keys.end())] {
     reply->set(reply->unwanted() ? StoreMatch{} : store_.lookup(space, tokens));
@@ -311,6 +312,7 @@ std::shared_ptr<Pending<Brought>> LowerTier::bring(StoreMatch match, LowerChoice
 // A path that only goes on takes the place of the one that it goes on from.
 void LowerTier::keep(KeptPath path) {
   if (path.rows.empty() && path.places.empty()) return;
+  used_.insert(path.space);
   {
     const std::lock_guard lock(mutex_);
     if (!published_.writes) return;
@@ -345,9 +347,10 @@ void LowerTier::distrust(SpaceKey space, const std::string& why) {
     const std::lock_guard lock(mutex_);
     paths_.clear();  // of other spaces too: what is here now was made by the same engine
   }
-  ask([this, space, why] {
+  used_.insert(space);
+  ask([this, spaces = used_, why] {
     if (keeping_) finish_path();
-    store_.distrust(space, why);
+    for (const SpaceKey one : spaces) store_.distrust(one, why);
   });
 }
 

@@ -30,6 +30,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -132,6 +133,9 @@ class LowerTier final : public Below {
   ForeignStates foreign_;
   std::atomic<double> bytes_per_ms_;
   std::atomic<bool> busy_{false};
+
+  // The engine's thread's own.
+  std::set<SpaceKey> used_;  // spaces that something was brought from, or is to be kept in
 
   // The thread's own.
   std::unique_ptr<Keeping> keeping_;

@@ -134,6 +134,8 @@ class MemoryTier {
 
   // May be asked by any thread.
   [[nodiscard]] bool enabled() const { return options_.budget > 0 && !retired_; }
+  // It held states, and takes none any more.
+  [[nodiscard]] bool retired() const { return retired_; }
   [[nodiscard]] ByteCount budget() const { return options_.budget; }
   [[nodiscard]] ByteCount room() const {
     return retired_ ? 0 : options_.budget - tree_.bytes().resident - promised_;

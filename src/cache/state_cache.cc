@@ -571,7 +571,8 @@ void StateCache::distrust(SpaceKey space, const std::string& why) {
 bool StateCache::can_spare(SlotId slot) const {
   const Live& held = live(slot);
   if (!held.prompt.empty()) return false;
-  return held.tokens.empty() || (memory_.enabled() && storable_length(held) <= held.kept);
+  if (held.tokens.empty()) return true;
+  return memory_.enabled() && storable_length(held) <= held.kept && places_.of(slot).empty();
 }
 
 bool StateCache::is_filed(const Live& held) const {

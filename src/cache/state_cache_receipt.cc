@@ -76,7 +76,7 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
     missing.position = known;
     return missing;
   }
-  if (!memory_.enabled()) {
+  if (!memory_.enabled() && !memory_.retired()) {
     missing.why = MissReason::kCacheOff;
     return missing;
   }

@@ -61,8 +61,8 @@ std::string record_text(const CheckRecord& record) {
                      {"drafts", record.setting.drafts},
                      {"words", record.words},
                      {"fault", record.fault},
-                     {"kinds", record.kinds},
-                     {"passed", record.passed}};
+                     {"passed", record.passed},
+                     {"failed", record.failed}};
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
@@ -76,8 +76,8 @@ std::optional<CheckRecord> parse_record(std::string_view text) {
                       json.at("drafts").get<bool>()};
     record.words = json.at("words").get<std::string>();
     record.fault = json.at("fault").get<std::string>();
-    record.kinds = json.at("kinds").get<std::size_t>();
     record.passed = json.at("passed").get<std::set<std::string>>();
+    record.failed = json.at("failed").get<std::set<std::string>>();
     return record;
   } catch (const Json::exception&) {
     return std::nullopt;

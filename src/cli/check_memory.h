@@ -20,9 +20,7 @@ struct CheckRecord {
   std::string words;             // what was given up for it; empty: nothing
   std::string fault;             // why
   std::set<std::string> passed;  // kinds of batch, with that setting
-  std::size_t kinds = 0;         // that there are; all passed: nothing is left to do
-
-  [[nodiscard]] bool complete() const { return passed.size() >= kinds; }
+  std::set<std::string> failed;  // likewise, found while it served: to be looked at first
   bool operator==(const CheckRecord&) const = default;
 };
 

@@ -1,8 +1,9 @@
 #include "cli/checked_model.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <utility>
 
 #include "cli/engine_settings.h"
@@ -38,15 +39,32 @@ std::vector<std::string> other_variants(const std::string& asked) {
   return names;
 }
 
+// Another build of a library has another size or age.
+std::string build_of(const std::string& library) {
+  struct stat status {};
+  if (library.empty() || ::stat(library.c_str(), &status) != 0) return "";
+  return std::to_string(status.st_size) + "/" + std::to_string(status.st_mtime);
+}
+
 // What a check depends on: the engine and its devices, the model, and all that shapes batches.
 std::string key_of(const ServeOptions& options, const EngineSetting& asked,
                    const std::string& digest) {
   const auto number = [](auto value) { return std::to_string(value); };
   Fingerprint facts = fingerprint_of(options, {digest, asked, options.grid_step, false});
-  facts.add("slots", number(options.parallel) + "/" + number(asked.together))
+  facts.add("check", number(kConformanceVersion))
+      .add("slots", number(options.parallel) + "/" + number(asked.together))
+      .add("context", number(options.ctx_size))
       .add("drafts", number(asked.drafts) + "/" + number(static_cast<int>(options.spec)) + "/" +
                          number(options.draft_max))
-      .add("threads", number(options.threads) + "/" + number(options.threads_batch));
+      .add("threads", number(options.threads) + "/" + number(options.threads_batch))
+      .add("libllama", build_of(engine_folder() + "/libllama.so"));
+  if (!options.draft_model.empty()) {
+    const auto draft = model_digest(options.draft_model);
+    facts.add("draft model", draft ? *draft : options.draft_model);
+  }
+  for (const CpuVariant& variant : cpu_variants()) {
+    if (variant.name == asked.cpu_variant) facts.add("library", build_of(variant.path));
+  }
   for (const EngineDevice& device : engine_devices()) {
     facts.add("device", device.name + " " + device.description);
   }
@@ -58,45 +76,63 @@ class Loader {
   Loader(const ServeOptions& options, CheckExtent extent, const LoadProgress& progress)
       : options_(options), extent_(extent), progress_(progress) {}
 
-  // What passed before is not checked again with the setting that it passed with.
-  void know(const CheckRecord& record) { known_ = record; }
+  // What passed before is not checked again, with the setting that it passed with.
+  void know(const CheckRecord& record) {
+    known_ = record;
+    must_ = record.failed;
+  }
 
   Result<ConformanceReport> attempt(const EngineSetting& setting) {
-    out_.model = {};  // first: two do not fit
+    out_.model.companion.reset();  // it refers to the engine
+    out_.model = {};               // first: two do not fit
     const auto began = std::chrono::steady_clock::now();
-    LlamaConfig config = with_setting(engine_config(options_), setting);
-    // What is checked is warm.
-    if (extent_ != CheckExtent::kOff && !known_) config.warm_up = false;
-    auto loaded = load_llama_model(config, progress_);
+    auto loaded = load_llama_model(with_setting(engine_config(options_), setting), progress_);
     if (!loaded) return loaded.error();
     out_.model = std::move(*loaded);
     out_.load_seconds = seconds_since(began);
     if (extent_ == CheckExtent::kOff) return ConformanceReport{};
-    if (extent_ == CheckExtent::kShort && known_ && known_->complete()) return ConformanceReport{};
-    return check(setting);
+    out_.how = how_to_check(setting);
+    ConformanceReport report = check_conformance(*out_.model.engine, limited(out_.how));
+    // A rung below has to show that it does not have the same fault.
+    for (const CheckedKind& kind : report.kinds) {
+      if (kind.verdict == CheckVerdict::kFailed) must_.insert(kind.name);
+    }
+    return report;
   }
 
   CheckedModel take() { return std::move(out_); }
 
  private:
-  ConformanceReport check(const EngineSetting& setting) {
+  [[nodiscard]] ConformanceOptions how_to_check(const EngineSetting& setting) const {
     ConformanceOptions how;
     how.chunk = grid_step(options_, out_.model.on_gpu);
     how.together = setting.together;
     how.drafts = setting.drafts;
     how.repeats = !out_.model.on_gpu;
-    if (extent_ == CheckExtent::kShort) {
-      const double least = out_.model.on_gpu ? kMsOnGpu : kMsOnProcessor;
-      how.ms_max = std::max(least, kShareOfLoading * out_.load_seconds * 1000.0);
-      if (known_ && known_->setting == setting) how.known = known_->passed;
-    }
-    return check_conformance(*out_.model.engine, how);
+    const bool same = known_ && known_->setting == setting && extent_ == CheckExtent::kShort;
+    if (same) how.known = known_->passed;
+    for (const std::string& name : must_) how.known.erase(name);
+    return how;
+  }
+
+  // The part of it that is done before serving.
+  [[nodiscard]] ConformanceOptions limited(ConformanceOptions how) const {
+    how.must = must_;
+    how.wanted = [this] { return progress_ && !progress_(1.0F); };
+    if (extent_ != CheckExtent::kShort) return how;
+    const auto all = conformance_kinds(*out_.model.engine, how);
+    const bool nothing_left =
+        std::ranges::all_of(all, [&](const std::string& name) { return how.known.contains(name); });
+    const double least = out_.model.on_gpu ? kMsOnGpu : kMsOnProcessor;
+    how.ms_max = nothing_left ? 0.0 : std::max(least, kShareOfLoading * out_.load_seconds * 1000.0);
+    return how;
   }
 
   const ServeOptions& options_;
   const CheckExtent extent_;
   const LoadProgress& progress_;
   std::optional<CheckRecord> known_;
+  std::set<std::string> must_;
   CheckedModel out_;
 };
 
@@ -104,53 +140,58 @@ void tell_fall(const std::string& fault, const Rung& next) {
   Log::warn("engine check failed (" + fault + "); trying again " + next.words);
 }
 
-CheckRecord record_of(const Climb& climb) {
-  CheckRecord record;
-  record.setting = climb.rung.setting;
-  record.words = climb.rung.words;
-  record.fault = climb.fault;
-  record.passed = climb.report.good();
-  record.kinds = climb.report.kinds.size();
-  return record;
-}
-
-EngineStanding standing_of(const CheckRecord& record, const ConformanceReport& report) {
-  EngineStanding standing;
-  standing.setting = record.setting;
-  standing.given_up = record.words;
-  standing.fault = record.fault;
-  standing.kinds = record.kinds;
-  standing.unchecked = record.kinds - std::min(record.kinds, record.passed.size());
-  standing.check_ms = report.ms;
-  standing.check = report.kinds.empty()     ? "passed before"
-                   : standing.unchecked > 0 ? "passed in part"
-                                            : "passed";
-  return standing;
-}
-
-// The rungs from the one that held before.
-std::vector<Rung> rungs_after(std::vector<Rung> rungs, const std::optional<CheckRecord>& known) {
-  if (!known) return rungs;
-  const auto held =
-      std::ranges::find_if(rungs, [&](const Rung& rung) { return rung.setting == known->setting; });
-  if (held != rungs.end()) rungs.erase(rungs.begin(), held);
+// The rungs from the one that held before, without those that take back what it gave up.
+std::vector<Rung> rungs_after(std::vector<Rung> rungs, const CheckRecord& known) {
+  const auto held = std::ranges::find(rungs, known.setting, &Rung::setting);
+  rungs.erase(rungs.begin(), held);
+  std::erase_if(rungs, [&](const Rung& rung) {
+    const EngineSetting& setting = rung.setting;
+    return (setting.together && !known.setting.together) ||
+           (setting.drafts && !known.setting.drafts) ||
+           (setting.extra_buffers && !known.setting.extra_buffers);
+  });
   return rungs;
 }
 
+bool holds(const std::vector<Rung>& rungs, const CheckRecord& record) {
+  return std::ranges::find(rungs, record.setting, &Rung::setting) != rungs.end();
+}
+
 }  // namespace
+
+void CheckedModel::note(const ConformanceReport& found) {
+  record.passed.merge(found.good());
+  record.failed.clear();
+  for (const CheckedKind& kind : found.kinds) {
+    if (kind.verdict != CheckVerdict::kFailed) continue;
+    record.passed.erase(kind.name);
+    record.failed.insert(kind.name);
+  }
+  standing.unchecked = standing.kinds - std::min(standing.kinds, record.passed.size());
+  standing.check_ms += found.ms;
+  if (!found.passed()) {
+    standing.check = "failed";
+  } else {
+    standing.check = standing.unchecked > 0 ? "passed in part" : "passed";
+  }
+}
 
 Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent extent,
                                         const CheckMemory& memory, const LoadProgress& progress) {
   const auto asked = asked_setting(options);
   if (!asked) return asked.error();
   const auto digest = model_digest(engine_config(options).model_path);
-  std::string key = digest ? key_of(options, *asked, *digest) : "";
-  const bool recalls = extent == CheckExtent::kShort && !key.empty();
-  const auto known = recalls ? memory.recall(key) : std::nullopt;
+  const std::string key = digest ? key_of(options, *asked, *digest) : "";
+  auto rungs = rungs_from(*asked, other_variants(asked->cpu_variant));
+  std::optional<CheckRecord> known;
+  if (extent == CheckExtent::kShort && !key.empty()) known = memory.recall(key);
+  if (known && !holds(rungs, *known)) known.reset();
 
   Loader loader(options, extent, progress);
-  if (known) loader.know(*known);
-  const auto rungs = rungs_after(rungs_from(*asked, other_variants(asked->cpu_variant)), known);
+  if (known) {
+    loader.know(*known);
+    rungs = rungs_after(std::move(rungs), *known);
+  }
   auto climbed = climb(
       rungs, [&](const EngineSetting& setting) { return loader.attempt(setting); }, tell_fall);
   if (!climbed) return climbed.error();
@@ -158,21 +199,24 @@ Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent
   CheckedModel checked = loader.take();
   checked.digest = digest ? *digest : "";
   if (!digest) checked.digest_error = digest.error().message;
-  checked.report = climbed->report;
-  if (extent == CheckExtent::kOff) {
-    checked.standing.setting = climbed->rung.setting;
-  } else {
-    const bool nothing_new = checked.report.kinds.empty();
-    CheckRecord record = nothing_new ? *known : record_of(*climbed);
-    if (known && record.fault.empty()) {
-      record.words = known->words;
-      record.fault = known->fault;
-    }
-    checked.standing = standing_of(record, checked.report);
-    if (!nothing_new) checked.record = std::move(record);
-  }
-  checked.key = std::move(key);
-  checked.standing.version = llama_library_version();
+  checked.key = key;
+  checked.report = std::move(climbed->report);
+  EngineStanding& standing = checked.standing;
+  standing.setting = climbed->rung.setting;
+  standing.version = llama_library_version();
+  if (extent == CheckExtent::kOff) return checked;
+
+  // Where the rung that held before still holds, it is for the same reason.
+  const bool as_before = known && known->setting == standing.setting && climbed->fault.empty();
+  standing.given_up = as_before ? known->words : climbed->rung.words;
+  standing.fault = as_before ? known->fault : climbed->fault;
+  standing.kinds = checked.report.kinds.size();
+  checked.record = {standing.setting, standing.given_up, standing.fault, {}, {}};
+  if (known && known->setting == standing.setting) checked.record.passed = known->passed;
+  const bool before = checked.report.count(CheckVerdict::kPassed) <= 1 && as_before &&
+                      known->passed.size() >= standing.kinds;
+  checked.note(checked.report);
+  if (before) standing.check = "passed before";
   return checked;
 }
 

@@ -20,12 +20,17 @@ namespace holdfast {
 struct CheckedModel {
   LoadedModel model;
   EngineStanding standing;
-  ConformanceReport report;           // of now; empty where nothing had to be checked
-  std::string digest;                 // of the model's file; empty: it could not be read
-  std::string digest_error;           // then
-  std::string key;                    // of the record; empty: nothing is to be remembered
-  std::optional<CheckRecord> record;  // to be remembered, once the cache folder is there
+  ConformanceReport report;  // of now
+  // All that is left to check is checked with this; not before serving.
+  ConformanceOptions how;
+  std::string digest;        // of the model's file; empty: it could not be read
+  std::string digest_error;  // then
+  std::string key;           // of the record; empty: nothing is to be remembered
+  CheckRecord record;        // to be remembered, once the cache folder is there
   double load_seconds = 0.0;
+
+  // More was checked with the setting in use: changes standing and record.
+  void note(const ConformanceReport& found);
 };
 
 enum class CheckExtent {

@@ -48,9 +48,7 @@ ModelFacts facts_of(const CheckedModel& checked) {
 
 // What the whole check found is what the server would: it begins there.
 void remember(const ServeOptions& options, const CheckedModel& checked) {
-  if (checked.record && !checked.key.empty()) {
-    CheckMemory(options.cache_dir).remember(checked.key, *checked.record);
-  }
+  if (!checked.key.empty()) CheckMemory(options.cache_dir).remember(checked.key, checked.record);
 }
 
 // What of the folder this engine could use, with the model and these options.
@@ -97,14 +95,14 @@ void examine_model(const ServeOptions& options, DoctorReport& report) {
   }
 }
 
-void look_for_problems(DoctorReport& report) {
+void look_for_problems(const ServeOptions& options, DoctorReport& report) {
   if (!report.disk.trouble.empty()) {
     report.problems.push_back("States will not survive a restart: " + report.disk.trouble + " (" +
                               report.disk.folder + "). Choose another folder with --cache-dir.");
   }
   if (!report.model) return;
   const ModelFacts& model = *report.model;
-  if (model.context < model.trained) {
+  if (options.ctx_size == 0 && model.context < model.trained) {
     report.problems.push_back(
         "A slot holds " + std::to_string(model.context) + " of the " +
         std::to_string(model.trained) +
@@ -161,7 +159,7 @@ int doctor_main(std::vector<std::string> args, const Environment& env) {
   report.variants = cpu_variants();
   report.variant = cpu_variant_in_use();
   report.devices = engine_devices();
-  look_for_problems(report);
+  look_for_problems(options, report);
   std::fputs((json ? doctor_json(report) : doctor_text(report)).c_str(), stdout);
   return report.problems.empty() ? 0 : 1;
 }

@@ -12,6 +12,7 @@
 
 #include "api/api_server.h"
 #include "base/free_memory.h"
+#include "base/shared.h"
 #include "cache/fingerprint.h"
 #include "cli/checked_model.h"
 #include "cli/engine_settings.h"
@@ -197,9 +198,12 @@ class Server {
                                   checked_.standing.setting, scheduling.grid_step, stretched});
     scheduling.cache.fingerprint = fingerprint_.hex();
     disk_ = ServerDisk::open(options_, model_.on_gpu, clock_);
-    if (checked_.record && !checked_.key.empty()) {
-      CheckMemory(options_.cache_dir).remember(checked_.key, *checked_.record);
+    remember_check();
+    if (options_.check_engine == CheckEngine::kOnce) {
+      scheduling.check = checked_.how;
+      scheduling.check->known = checked_.record.passed;
     }
+    log_.on_engine_checked = [this](const ConformanceReport& report) { go_on_checking(report); };
     if (disk_) {
       disk_->describe(model_.text->card().name, fingerprint_);
       scheduling.cache.names_foreign = disk_->holds_foreign();
@@ -222,6 +226,29 @@ class Server {
     announce(seconds);
   }
 
+  void remember_check() const {
+    if (options_.check_engine == CheckEngine::kOff || checked_.key.empty()) return;
+    CheckMemory(options_.cache_dir).remember(checked_.key, checked_.record);
+  }
+
+  // On the scheduler's thread. A fault that is found now may have been in answers already: the
+  // server ends, and the next start knows what to give up.
+  void go_on_checking(const ConformanceReport& report) {
+    checked_.note(report);
+    remember_check();
+    standing_.set(checked_.standing);
+    if (report.passed()) {
+      const bool done = checked_.standing.unchecked == 0;
+      if (done) Log::info(standing_in_words(checked_.standing));
+      return;
+    }
+    Log::error("engine check failed while idle (" + fault_in_words(report) +
+               "): answers so far may be wrong. The server stops; started again, it gives up what "
+               "fails. `holdfast doctor` has the details");
+    failed_ = true;
+    kill(getpid(), SIGUSR1);
+  }
+
   TokenHistory* history() { return options_.token_history ? &history_ : nullptr; }
 
   std::shared_ptr<const Backend> make_backend() {
@@ -241,7 +268,8 @@ class Server {
     backend->model_name =
         options_.aliases.empty() ? model_.text->card().name : options_.aliases.front();
     backend->build = build_name();
-    backend->engine = checked_.standing;
+    standing_.set(checked_.standing);
+    backend->engine = [this] { return standing_.get(); };
     backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     backend->defaults = chat_defaults(options_, model_);
     if (options_.reasoning != OnOffAuto::kAuto) {
@@ -329,7 +357,8 @@ class Server {
   const std::unique_ptr<ServerRecording> recording_;
   TokenHistory history_;
   LoadedModel model_;
-  CheckedModel checked_;  // but for its model
+  CheckedModel checked_;  // but for its model; the scheduler's thread, once that runs
+  Shared<EngineStanding> standing_;
   Fingerprint fingerprint_;
   std::unique_ptr<ServerDisk> disk_;
   std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined

@@ -37,6 +37,10 @@ void RequestLog::on_proved(const Proof& proof) {
              fields);
 }
 
+void RequestLog::on_checked(const ConformanceReport& report) {
+  if (on_engine_checked) on_engine_checked(report);
+}
+
 void RequestLog::forget_bar(const std::string& request_id) {
   if (bar_request_ != request_id) return;
   bar_.reset();

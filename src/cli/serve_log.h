@@ -1,6 +1,7 @@
 // What `holdfast serve` writes to its log about requests.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,10 @@ class RequestLog final : public SchedulerObserver {
   void on_finished(const GenerateRequest& request, const Finished& finished) override;
   void on_failed(const GenerateRequest& request, const Error& error) override;
   void on_proved(const Proof& proof) override;
+  void on_checked(const ConformanceReport& report) override;
+
+  // Told of what is checked while the server is idle, on the scheduler's thread.
+  std::function<void(const ConformanceReport&)> on_engine_checked;
 
  private:
   void forget_bar(const std::string& request_id);

@@ -20,6 +20,9 @@ using Row = std::vector<float>;
 constexpr TokenPos kHistory = 4;
 constexpr TokenPos kLengths = 4;
 
+// As long as one step of one token takes as many more tokens in a batch, or about that.
+constexpr double kTokensPerStep = 8.0;
+
 // Up to here every number of slots and of tokens is formed; beyond, the powers of two and the most.
 constexpr int kEachUpTo = 8;
 
@@ -45,21 +48,27 @@ struct Outcome {
   double distance = 0.0;
   double allowed = 0.0;
   std::string finding;
+  bool bits = false;  // the same bits are asked for, and `allowed` is nothing
 };
+
+enum class Mode { kList, kCompute };
 
 class Check {
  public:
-  Check(Engine& engine, const ConformanceOptions& options)
+  Check(Engine& engine, const ConformanceOptions& options, Mode mode = Mode::kCompute)
       : engine_(engine),
         options_(options),
+        lists_(mode == Mode::kList),
         slots_(options.together ? engine.slot_count() : 1),
-        rows_(options.drafts ? engine.decode_tokens_max() : 1),
+        // What a very small context has room for.
+        rows_(std::min(options.drafts ? engine.decode_tokens_max() : 1,
+                       engine.context_tokens() - kHistory - kLengths)),
         began_(now_ms()) {
     // Any tokens will do; those of a text are no better than others. A generator of our own,
     // so that every machine and library forms the same batches.
     std::uint32_t random = 2463534242U;
     const auto vocabulary = static_cast<std::uint32_t>(engine.logits_count());
-    for (TokenPos i = 0; i < std::max(stream_end(), longest_chunk()); ++i) {
+    for (TokenPos i = 0; i < std::max(stream_end(), longest_chunk()) + 1; ++i) {
       random ^= random << 13U;
       random ^= random >> 17U;
       random ^= random << 5U;
@@ -69,13 +78,17 @@ class Check {
 
   ConformanceReport run() {
     beginning();
-    plain_kinds();
-    most_together();
-    restored_kinds();
-    taken_back_kinds();
-    together_kinds();
-    chunk_kinds();
-    for (int i = 0; i < engine_.slot_count(); ++i) engine_.clear(SlotId{i});
+    if (rows_ > 0) {
+      plain_kinds();
+      most_together();
+      restored_kinds();
+      taken_back_kinds();
+      together_kinds();
+      chunk_kinds();
+    }
+    if (!lists_) {
+      for (int i = 0; i < engine_.slot_count(); ++i) engine_.clear(SlotId{i});
+    }
     report_.ms = elapsed();
     return std::move(report_);
   }
@@ -89,28 +102,35 @@ class Check {
     return std::chrono::duration<double, std::milli>(since).count();
   }
   [[nodiscard]] double elapsed() const { return now_ms() - began_; }
-  [[nodiscard]] double batch_ms() const { return batches_ > 0.0 ? spent_ms_ / batches_ : 0.0; }
+  [[nodiscard]] double batch_ms() const { return batch_ms_; }
 
   enum class Formed { kBasis, kAlways, kTogether, kDrafted, kBoth };
 
-  // `batches` is what it costs, in steps of one token. What others are compared with (kBasis) is
-  // computed although it passed before.
+  // `batches` is what it costs, in steps of one token, and all that it is of no use without. What
+  // others are compared with (kBasis) is computed although it passed before, unless nothing is
+  // left.
   template <typename Function>
   void kind(std::string name, Formed formed, double batches, Function check) {
     CheckedKind& out = report_.kinds.emplace_back();
     out.name = std::move(name);
     out.together = formed == Formed::kTogether || formed == Formed::kBoth;
     out.drafted = formed == Formed::kDrafted || formed == Formed::kBoth;
+    const bool basis = formed == Formed::kBasis;
     const bool first = report_.kinds.size() == 1;
-    if (formed != Formed::kBasis && options_.known.contains(out.name)) {
+    if (!basis && options_.known.contains(out.name)) {
       out.verdict = CheckVerdict::kKnown;
       return;
     }
-    if (over_ || (!first && elapsed() + batches * batch_ms() > options_.ms_max)) return;
+    const bool asked =
+        first || options_.must.contains(out.name) || (basis && !options_.must.empty());
+    const bool late = !asked && elapsed() + batches * batch_ms() > options_.ms_max;
+    if (late && basis) over_ = true;
+    if (lists_ || over_ || late) return;
     const double before = now_ms();
+    batches_ = 0.0;
     Outcome outcome = check();
-    spent_ms_ += now_ms() - before;
-    batches_ += batches;
+    if (batches_ > 0.0) batch_ms_ = (now_ms() - before) / batches_;
+    if (over_ && interrupted_) return;
     out.distance = outcome.distance;
     out.allowed = outcome.allowed;
     out.finding = std::move(outcome.finding);
@@ -137,17 +157,35 @@ class Check {
   // last one; nothing after an Error, which is noted.
   std::optional<Row> read(SlotId slot, TokenSpan all, const std::vector<TokenPos>& pieces) {
     engine_.clear(slot);
-    for (const TokenPos piece : pieces) {
-      const TokenSpan chunk = all.first(static_cast<std::size_t>(piece));
-      all = all.subspan(chunk.size());
-      if (!done(engine_.prefill(slot, chunk, LogitsOf::kLastToken))) return std::nullopt;
+    for (TokenPos piece : pieces) {
+      while (piece > 0) {
+        const TokenPos count = std::min(piece, engine_.chunk_tokens_max());
+        if (!read_on(slot, all.first(static_cast<std::size_t>(count)))) return std::nullopt;
+        all = all.subspan(static_cast<std::size_t>(count));
+        piece -= count;
+      }
     }
     return row_of(slot);
   }
+  bool read_on(SlotId slot, TokenSpan chunk) {
+    batches_ += 1.0 + static_cast<double>(chunk.size()) / kTokensPerStep;
+    return nobody_waits() && done(engine_.prefill(slot, chunk, LogitsOf::kLastToken));
+  }
+  bool step(std::span<const DecodeStep> steps) {
+    const auto rows = steps.size() * steps.front().tokens.size();
+    batches_ += 1.0 + static_cast<double>(rows) / kTokensPerStep;
+    return nobody_waits() && done(engine_.decode(steps));
+  }
   std::optional<Row> decode_one(SlotId slot, TokenSpan token) {
-    const DecodeStep step{slot, token};
-    if (!done(engine_.decode({&step, 1}))) return std::nullopt;
+    const DecodeStep one{slot, token};
+    if (!step({&one, 1})) return std::nullopt;
     return row_of(slot);
+  }
+
+  bool nobody_waits() {
+    interrupted_ = interrupted_ || (options_.wanted && options_.wanted());
+    if (interrupted_) over_ = true;
+    return !interrupted_;
   }
 
   template <typename T>
@@ -168,15 +206,13 @@ class Check {
   [[nodiscard]] Outcome failed() { return {0.0, 0.0, std::exchange(error_, {})}; }
 
   static void compare(Outcome& outcome, const Row& row, const Row& right, const std::string& what) {
-    const double distance =
-        outcome.allowed == 0.0 && same_row(row, right) ? 0.0 : row_distance(row, right);
-    const bool bits_differ = outcome.allowed == 0.0 && !same_row(row, right);
+    const double distance = row_distance(row, right);
     outcome.distance = std::max(outcome.distance, distance);
-    const bool good = distance <= outcome.allowed && !bits_differ;
-    if (good || !outcome.finding.empty()) return;
+    const bool good = outcome.bits ? same_row(row, right) : distance <= outcome.allowed;
+    if ((good && std::isfinite(distance)) || !outcome.finding.empty()) return;
     if (std::isinf(distance)) {
       outcome.finding = what + " has a value that is no number";
-    } else if (outcome.allowed == 0.0) {
+    } else if (outcome.bits) {
       outcome.finding = what + " differs from the plain way by " + short_number(distance) +
                         " of its size, and should have the same bits";
     } else {
@@ -199,9 +235,8 @@ class Check {
       engine_.clear(SlotId{0});
       std::vector<DecodeStep> steps;
       for (int i = 0; i < slots_; ++i) steps.push_back({SlotId{i}, tokens(i % 2, i % 2 + 1)});
-      if (!done(engine_.decode(steps))) return failed();
+      if (!step(steps)) return failed();
       Outcome outcome{0.0, row_distance(*first, *second) / 2.0, {}};
-      if (!std::isfinite(outcome.allowed)) outcome.allowed = 0.0;
       for (int i = 0; i < slots_; ++i) {
         compare(outcome, row_of(SlotId{i}), i % 2 == 0 ? *first : *second,
                 "slot " + std::to_string(i));
@@ -214,11 +249,14 @@ class Check {
   // --- the plain way, and how far it varies ----------------------------------------
 
   void plain_kinds() {
-    kind("one slot, token by token", Formed::kBasis, 1.0 + stream_end() - kHistory,
+    const double plain = 1.0 + stream_end() - kHistory;
+    constexpr double kAgain = 2.0;
+    constexpr double kOtherwise = 7.0;
+    kind("one slot, token by token", Formed::kBasis, plain + kAgain + kOtherwise,
          [&] { return compute_plain(); });
     if (plain_.empty()) over_ = true;
-    kind("the same again in another slot", Formed::kBasis, 2.0, [&] { return repeat(); });
-    kind("one slot, in other batches", Formed::kBasis, 7.0, [&] { return measure(); });
+    kind("the same again in another slot", Formed::kBasis, kAgain, [&] { return repeat(); });
+    kind("one slot, in other batches", Formed::kBasis, kOtherwise, [&] { return measure(); });
     if (report_.effect == 0.0) over_ = true;
   }
 
@@ -254,8 +292,8 @@ class Check {
     if (!next) return failed();
     engine_.clear(slot);
     report_.repeats = same_row(*first, plain(kHistory - 1)) && same_row(*next, plain(kHistory));
-    Outcome outcome;
-    if (!options_.repeats) return outcome;  // measure() looks at how far it is
+    Outcome outcome{.bits = true};
+    if (!options_.repeats) return {};  // measure() looks at how far it is
     compare(outcome, *first, plain(kHistory - 1), "a chunk");
     compare(outcome, *next, plain(kHistory), "a step");
     return outcome;
@@ -278,7 +316,9 @@ class Check {
       short_one.erase(short_one.begin() + left_out);
       const auto row = read(slot, short_one, {length_of(short_one)});
       if (!row) return failed();
-      effect = std::min(effect, row_distance(*row, plain(left_out + 1)));
+      const double distance = row_distance(*row, plain(left_out + 1));
+      if (!std::isfinite(distance)) return {distance, 0.0, "a row has a value that is no number"};
+      effect = std::min(effect, distance);
     }
     engine_.clear(slot);
     report_.rounding = rounding;
@@ -306,7 +346,7 @@ class Check {
       const TokenPos at = length_in(slot);
       steps.push_back({SlotId{slot}, tokens(at, at + rows)});
     }
-    if (!done(engine_.decode(steps))) return failed();
+    if (!step(steps)) return failed();
     Outcome outcome{0.0, bound(), {}};
     for (const int slot : slots) {
       for (TokenPos row = 0; row < rows; ++row) {
@@ -325,7 +365,8 @@ class Check {
                                      : Formed::kAlways;
     const std::string name = counted(static_cast<int>(slots.size()), "slot") + where + ", " +
                              counted(rows, "token") + (several ? " each" : "");
-    kind(name, formed, 1.0, [&] { return step_of(slots, rows); });
+    const auto all = static_cast<double>(slots.size() * static_cast<std::size_t>(rows));
+    kind(name, formed, 1.0 + all / kTokensPerStep, [&] { return step_of(slots, rows); });
   }
 
   // The first ones, or the last ones.
@@ -356,7 +397,11 @@ class Check {
 
   // --- states that come back -------------------------------------------------------
 
-  [[nodiscard]] double restored_bound() const { return report_.repeats ? 0.0 : bound(); }
+  // The same bits, where the engine promises that and keeps it.
+  [[nodiscard]] Outcome restored_outcome() const {
+    const bool bits = options_.repeats && report_.repeats;
+    return {0.0, bits ? 0.0 : bound(), {}, bits};
+  }
   [[nodiscard]] bool has(PartKind part) const { return engine_.shape().find(part) != nullptr; }
   [[nodiscard]] bool has_snapshot() const {
     return has(PartKind::kSnapshot) || has(PartKind::kWindow);
@@ -367,7 +412,7 @@ class Check {
     const auto row = decode_one(slot, tokens(at, at + 1));
     if (!row) return failed();
     engine_.clear(slot);
-    Outcome outcome{0.0, restored_bound(), {}};
+    Outcome outcome = restored_outcome();
     compare(outcome, *row, plain(at), "the token after it");
     return outcome;
   }
@@ -450,7 +495,7 @@ class Check {
       guesses.push_back(guessed(length_in(slots[i]), wrong[i], variant));
     }
     for (std::size_t i = 0; i < slots.size(); ++i) steps.push_back({SlotId{slots[i]}, guesses[i]});
-    if (!done(engine_.decode(steps))) return std::nullopt;
+    if (!step(steps)) return std::nullopt;
     steps.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const TokenPos at = length_in(slots[i]) + rows_ - wrong[i];
@@ -460,7 +505,7 @@ class Check {
       }
       steps.push_back({SlotId{slots[i]}, tokens(at, at + 1)});
     }
-    if (!done(engine_.decode(steps))) return std::nullopt;
+    if (!step(steps)) return std::nullopt;
     std::vector<Row> rows;
     for (const int slot : slots) rows.push_back(row_of(SlotId{slot}));
     for (const int slot : slots) engine_.clear(SlotId{slot});
@@ -472,7 +517,7 @@ class Check {
     const auto others = rows ? step_and_back(slots, wrong, 1) : std::nullopt;
     if (!others) return failed();
     Outcome outcome{0.0, bound(), {}};
-    Outcome trace{0.0, restored_bound(), {}};
+    Outcome trace = restored_outcome();
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const TokenPos at = length_in(slots[i]) + rows_ - wrong[i];
       const std::string slot = "slot " + std::to_string(slots[i]);
@@ -504,15 +549,24 @@ class Check {
 
   // --- chunks ----------------------------------------------------------------------
 
-  // The longest, and quarters of it. Long chunks are computed by other kernels, whose rounding is
-  // not the one that was measured.
+  // Each size against smaller pieces, and those in turn against such as the plain way has been
+  // compared with. Long chunks are computed by other kernels, whose rounding is not the one that
+  // was measured.
   void chunk_kinds() {
-    const TokenPos chunk = longest_chunk();
-    const TokenPos quarter = chunk / 4;
-    if (quarter < 1) return;
-    kind("a chunk of " + counted(chunk, "token"), Formed::kAlways, 3.0, [&] {
+    constexpr TokenPos kPlainPiece = 8;
+    constexpr TokenPos kTile = 64;
+    if (longest_chunk() > kPlainPiece) chunk_kind(std::min(kTile, longest_chunk()), kPlainPiece);
+    if (longest_chunk() > kTile) chunk_kind(longest_chunk(), kTile);
+    if (slots_ > 1 && longest_chunk() > kHistory + kLengths) long_slot_kind();
+  }
+
+  void chunk_kind(TokenPos chunk, TokenPos piece) {
+    const double cost = 1.0 + chunk / piece + 2.0 * chunk / kTokensPerStep;
+    kind("a chunk of " + counted(chunk, "token"), Formed::kAlways, cost, [&] {
       const TokenSpan all = tokens(0, chunk);
-      const auto parts = read(SlotId{0}, all, {quarter, quarter, quarter, chunk - 3 * quarter});
+      std::vector<TokenPos> pieces(static_cast<std::size_t>(chunk / piece), piece);
+      if (chunk % piece > 0) pieces.push_back(chunk % piece);
+      const auto parts = read(SlotId{0}, all, pieces);
       const auto whole = parts ? read(SlotId{0}, all, {chunk}) : std::nullopt;
       if (!whole) return failed();
       engine_.clear(SlotId{0});
@@ -522,17 +576,45 @@ class Check {
     });
   }
 
+  // One slot is long and the others are short.
+  void long_slot_kind() {
+    const TokenPos length = longest_chunk();
+    kind(counted(slots_, "slot") + ", one of them long", Formed::kTogether,
+         3.0 + 2.0 * length / kTokensPerStep, [&] {
+           const SlotId slot{0};
+           const TokenSpan next = tokens(length, length + 1);
+           const auto before = read(slot, tokens(0, length), {length});
+           const auto alone = before ? decode_one(slot, next) : std::nullopt;
+           if (!alone || !read(slot, tokens(0, length), {length})) return failed();
+           std::vector<DecodeStep> steps{{slot, next}};
+           for (int i = 1; i < slots_; ++i) {
+             if (!bring(SlotId{i})) return failed();
+             steps.push_back({SlotId{i}, tokens(length_in(i), length_in(i) + 1)});
+           }
+           if (!step(steps)) return failed();
+           Outcome outcome{0.0, bound(), {}};
+           compare(outcome, row_of(slot), *alone, "the long slot");
+           for (int i = 1; i < slots_; ++i) {
+             compare(outcome, row_of(SlotId{i}), plain(length_in(i)), "slot " + std::to_string(i));
+           }
+           for (int i = 0; i < slots_; ++i) engine_.clear(SlotId{i});
+           return outcome;
+         });
+  }
+
   Engine& engine_;
   const ConformanceOptions& options_;
+  const bool lists_;     // the kinds, and computes nothing
   const int slots_;      // that may be in one step
   const TokenPos rows_;  // that a slot may have in one step
   const double began_;
   Tokens stream_;
   std::vector<Row> plain_;         // after the tokens from kHistory - 1 on
   std::vector<SavedState> saved_;  // after kHistory tokens, and one more each
-  double spent_ms_ = 0.0;          // on so many batches
-  double batches_ = 0.0;
-  bool over_ = false;  // what is needed for the rest is not there
+  double batches_ = 0.0;           // of the kind at hand
+  double batch_ms_ = 0.0;          // as the latest kind had it
+  bool over_ = false;              // what is needed for the rest is not there
+  bool interrupted_ = false;       // because somebody waits
   std::string error_;
   ConformanceReport report_;
 };
@@ -573,6 +655,14 @@ std::set<std::string> ConformanceReport::good() const {
   for (const CheckedKind& kind : kinds) {
     const bool good = kind.verdict == CheckVerdict::kPassed || kind.verdict == CheckVerdict::kKnown;
     if (good) names.insert(kind.name);
+  }
+  return names;
+}
+
+std::vector<std::string> conformance_kinds(Engine& engine, const ConformanceOptions& options) {
+  std::vector<std::string> names;
+  for (CheckedKind& kind : Check(engine, options, Mode::kList).run().kinds) {
+    names.push_back(std::move(kind.name));
   }
   return names;
 }

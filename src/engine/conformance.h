@@ -22,11 +22,11 @@
 // more than 0.003 of half the effect; long chunks up to 0.06 of it (a mixture of experts).
 //
 // Before these are known, the first kind compares slots that begin together, each with one of two
-// tokens, by the distance between the two: it costs three small batches, and finds out an
-// engine that computes only the first of several sequences.
+// tokens, by the distance between the two: it costs three small batches, and exposes an engine that
+// computes only the first of several sequences.
 //
-// Kinds come in the order of what they find for their cost. When the time is over the rest is left
-// out, and said to be.
+// Kinds come in the order of what they find for their cost. When the time is over, or somebody
+// waits, the rest is left out, and said to be.
 //
 // The engine's slots are empty before and after.
 #pragma once
@@ -41,7 +41,10 @@
 namespace holdfast {
 
 inline constexpr double kRoundings = 8.0;
-inline constexpr double kLeastOfEffect = 0.1;
+inline constexpr double kLeastOfEffect = 0.05;
+
+// Another number: what passed before may not pass now, because other things are looked at.
+inline constexpr int kConformanceVersion = 1;
 
 struct ConformanceOptions {
   TokenPos chunk = 256;  // the longest that a prompt is read in
@@ -53,6 +56,8 @@ struct ConformanceOptions {
   bool repeats = true;
   double ms_max = 1e9;             // for all; the first kind is always checked
   std::set<std::string> known;     // kinds that passed before; not checked again
+  std::set<std::string> must;      // kinds that are never left out for want of time
+  std::function<bool()> wanted;    // somebody waits: the rest is left out; null: nobody
   std::function<double()> now_ms;  // null: the steady clock
 };
 
@@ -85,6 +90,10 @@ struct ConformanceReport {
   // Kinds that need not be checked again.
   [[nodiscard]] std::set<std::string> good() const;
 };
+
+// The names of the kinds that there are for this engine and these options. Computes nothing.
+[[nodiscard]] std::vector<std::string> conformance_kinds(Engine& engine,
+                                                         const ConformanceOptions& options);
 
 // REQUIRES: all slots are empty.
 [[nodiscard]] ConformanceReport check_conformance(Engine& engine,

@@ -9,10 +9,10 @@ std::string standing_in_words(const EngineStanding& standing) {
   std::string line = "engine check: ";
   if (!standing.given_up.empty()) {
     line += "as it is, this engine answers wrongly here (" + standing.fault + "); serving " +
-            standing.given_up + ", ";
+            standing.given_up + "; that ";
   }
   const std::size_t checked = standing.kinds - standing.unchecked;
-  line += standing.check + ", " + std::to_string(checked) + " of " +
+  line += standing.check + ": " + std::to_string(checked) + " of " +
           std::to_string(standing.kinds) + " kinds of batch";
   if (standing.check_ms > 0.0) {
     char seconds[32];
@@ -20,7 +20,7 @@ std::string standing_in_words(const EngineStanding& standing) {
     line += seconds;
   }
   if (standing.unchecked > 0) {
-    line += "; the next starts go on with the rest, or `holdfast doctor -m FILE` does it at once";
+    line += "; the rest follows while nobody waits";
   }
   return line;
 }

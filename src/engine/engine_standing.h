@@ -12,7 +12,7 @@ struct EngineStanding {
   EngineSetting setting;      // in use
   std::string given_up;       // as Rung::words; empty: it runs as asked
   std::string fault;          // why
-  std::string check = "off";  // "passed", "passed before", "passed in part", "off"
+  std::string check = "off";  // "passed", "passed before", "passed in part", "failed", "off"
   std::size_t kinds = 0;      // of batches that are formed,
   std::size_t unchecked = 0;  // and of those never checked
   double check_ms = 0.0;      // that it took now

@@ -46,20 +46,21 @@ std::string fault_in_words(const ConformanceReport& report) {
 Result<Climb> climb(const std::vector<Rung>& rungs, const TryRung& attempt, const OnFall& on_fall) {
   ConformanceReport as_asked;
   std::string fault;
+  std::string latest;
   for (const Rung& rung : rungs) {
     const bool first = &rung == &rungs.front();
     const EngineSetting& setting = rung.setting;
     const bool helps = !same_engine(setting, rungs.front().setting) ||
                        as_asked.passed_with(setting.together, setting.drafts);
     if (!first && !helps) continue;
-    if (!first && on_fall) on_fall(fault, rung);
+    if (!first && on_fall) on_fall(latest, rung);
     auto report = attempt(setting);
     if (!report && first) return report.error();
-    if (!report) continue;
-    if (report->passed()) return Climb{rung, std::move(*report), std::move(fault)};
+    latest = report ? fault_in_words(*report) : report.error().message;
+    if (report && report->passed()) return Climb{rung, std::move(*report), std::move(fault)};
     if (!first) continue;
     as_asked = std::move(*report);
-    fault = fault_in_words(as_asked);
+    fault = latest;
   }
   return Error{ErrorCode::kEngine,
                "The engine does not compute what it should on this machine, whatever is given up ("

@@ -103,7 +103,12 @@ class Replayer {
     switch (event.kind) {
       case EventKind::kKeepIdle: (void)cache_->keep_idle(); return true;
       case EventKind::kClear: (void)cache_->clear(); return true;
-      case EventKind::kDistrust: cache_->distrust({}, ""); return true;
+      case EventKind::kDistrust:
+        if (std::ranges::any_of(slots_, [](const auto& slot) { return slot.request != nullptr; })) {
+          return false;
+        }
+        cache_->distrust({}, "");
+        return true;
       default: break;
     }
     if (slot_of(event).request != nullptr) return false;

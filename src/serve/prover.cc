@@ -180,6 +180,10 @@ std::optional<Proof> Prover::measure_gap() {
   }
   work_->at_position.reset();
   work_->effect = row_distance(row, work_->cold);
+  if (!std::isfinite(work_->effect)) {  // the engine itself gives what is no number
+    work_->distance = work_->effect;
+    return conclude(false, 0.0);
+  }
   work_->stage = Stage::kRestored;
   return std::nullopt;
 }
@@ -196,9 +200,9 @@ std::optional<Proof> Prover::compare() {
   }
   work_->distance = row_distance(row, work_->cold);
   if (options_.exact) return conclude(same_row(row, work_->cold), 0.0);
+  if (!std::isfinite(work_->distance)) return conclude(false, work_->effect / 2.0);
   const double least = kLeastOfEffect * work_->effect;
   if (work_->distance <= least) return conclude(true, least);
-  if (!(work_->distance <= work_->effect / 2.0)) return conclude(false, work_->effect / 2.0);
   engine_.clear(work_->slot);
   work_->cuts = small_cuts(noted.position);
   work_->stage = Stage::kSmallChunks;
@@ -217,8 +221,12 @@ std::optional<Proof> Prover::after_small_chunks() {
     return std::nullopt;
   }
   const double rounding = row_distance(row, work_->cold);
-  const double allowed = std::min(std::max(kRoundings * rounding, kLeastOfEffect * work_->effect),
-                                  work_->effect / 2.0);
+  const double allowed = std::max(kRoundings * rounding, kLeastOfEffect * work_->effect);
+  // Where rounding alone does as much as a missing token, nothing can be told.
+  if (work_->distance > allowed && allowed > work_->effect / 2.0) {
+    give_up();
+    return std::nullopt;
+  }
   return conclude(work_->distance <= allowed, allowed);
 }
 

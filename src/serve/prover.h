@@ -9,7 +9,8 @@
 // Where bits are promised (deterministic, on a processor) they have to be the same. Else the
 // distance between the two rows of logits counts (engine/row_distance.h), as in the check at start:
 // what a missing token would make is measured, and, in doubt, how far another cold reading in small
-// chunks is off. A difference is for the scheduler to act on.
+// chunks is off. Where that is as far, there is no proof. A difference is for the scheduler to act
+// on.
 //
 // A request ends a proof under way at its next chunk; it is begun anew later, a few times at most.
 //

@@ -86,6 +86,7 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
                   options.deterministic ? options.deterministic_draft : 0, clock),
       cache_(engine, cache_options(options), clock, parts.companion, parts.lower, parts.journal),
       prover_(engine, cache_, grid_, options.proofs, clock),
+      idle_check_(engine, cache_, options.check),
       ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
     Slot slot;
@@ -242,10 +243,12 @@ void Scheduler::run() {
     } else if (!news_.wait_for(lock, kIdleBeforeKeeping, has_news)) {
       lock.unlock();
       keep_idle_states();
-      prove_idle([&] {
+      const auto wanted = [&] {
         const std::lock_guard look(mutex_);
         return has_news();
-      });
+      };
+      check_idle(wanted);
+      prove_idle(wanted);
       lock.lock();
       news_.wait(lock, has_news);
     }
@@ -257,10 +260,21 @@ void Scheduler::keep_idle_states() {
   if (cache_.keep_idle()) publish_status();
 }
 
+bool Scheduler::all_idle() const {
+  return queue_.empty() && slot_tasks_.empty() && std::ranges::all_of(slots_, &Slot::idle);
+}
+
+void Scheduler::check_idle(const std::function<bool()>& wanted) {
+  if (!idle_check_.has_work() || !all_idle() || wanted()) return;
+  const auto report = idle_check_.run(wanted);
+  speculator_.note_other_work();
+  publish_status();
+  if (report && observer_ != nullptr) observer_->on_checked(*report);
+}
+
 void Scheduler::prove_idle(const std::function<bool()>& wanted) {
   while (prover_.has_work()) {
-    const bool idle = queue_.empty() && slot_tasks_.empty() &&
-                      std::ranges::all_of(slots_, &Slot::idle) && !wanted();
+    const bool idle = all_idle() && !wanted();
     std::optional<Proof> proof;
     if (idle) {
       proof = prover_.step();

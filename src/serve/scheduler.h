@@ -50,6 +50,7 @@
 #include "engine/engine.h"
 #include "engine/text.h"
 #include "env/clock.h"
+#include "serve/idle_check.h"
 #include "serve/prover.h"
 #include "serve/request.h"
 #include "serve/slot.h"
@@ -74,6 +75,8 @@ struct SchedulerOptions {
   // taken with this probability, whatever the model says. Empty: never.
   std::vector<float> synthetic_acceptance;
   ProverOptions proofs;
+  // What of the engine's check is left to do while nobody waits; nothing: nothing is.
+  std::optional<ConformanceOptions> check;
   CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these
 };
 
@@ -126,6 +129,8 @@ class SchedulerObserver {
   virtual void on_failed(const GenerateRequest&, const Error&) {}
   virtual void on_evicted(const Victim&) {}
   virtual void on_proved(const Proof&) {}
+  // Some more of the engine's check was done.
+  virtual void on_checked(const ConformanceReport&) {}
 };
 
 // Which slot is meant, and by whom.
@@ -199,8 +204,9 @@ class Scheduler {
   // loop when nothing has happened for a while, and when it ends. As turn(), for tests too.
   void keep_idle_states();
 
-  // Computes restored states again, as far as some were chosen for that, until `wanted` says that
-  // somebody waits. Done by the loop likewise.
+  // Goes on with the engine's check, and computes restored states again, as far as some were chosen
+  // for that, until `wanted` says that somebody waits. Done by the loop likewise.
+  void check_idle(const std::function<bool()>& wanted);
   void prove_idle(const std::function<bool()>& wanted);
 
   // One turn of the loop; false when there was nothing to do. For tests and for
@@ -213,6 +219,7 @@ class Scheduler {
   void run();
   void prepare(Job& job) const;
   void take_arrivals();
+  [[nodiscard]] bool all_idle() const;
   void note_restored(const Slot& slot);
   void act_on(const Proof& proof);
   void end_everything();
@@ -296,6 +303,7 @@ class Scheduler {
   // The loop's own.
   StateCache cache_;
   Prover prover_;
+  IdleCheck idle_check_;
   std::vector<Slot> slots_;
   std::deque<std::unique_ptr<Job>> queue_;
   std::deque<SlotTask> slot_tasks_;  // for slots that are at work

@@ -152,6 +152,12 @@ Result<TokenPos> Scheduler::empty_slot(const SlotAsk& ask) {
 
 Result<SlotBrought> Scheduler::bring_to_slot(const SlotAsk& ask, const SlotState& state) {
   if (state.space != ask.space) return refused(ask.slot, "it is another's");
+  if (!totals_.disproved.empty()) {
+    return Error{ErrorCode::kUnavailable,
+                 "Nothing is restored any more, because a restored state was found to be wrong (" +
+                     totals_.disproved + "). Restart the server after a look at `holdfast doctor`.",
+                 ""};
+  }
   const auto before = clock_.now();
   const auto brought = cache_.bring_in(ask.slot, state);
   publish_status();  // whoever has the answer sees it

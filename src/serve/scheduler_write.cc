@@ -44,7 +44,8 @@ bool Scheduler::decode_all() {
     if (slot.decoding()) ready.push_back(&slot);
   }
   if (ready.empty()) return false;
-  speculator_.propose(ready);
+  // A draft that only a restored state takes back is not made where restoring is not believed.
+  if (totals_.disproved.empty() || engine_.can_take_back(1)) speculator_.propose(ready);
   const bool one_by_one = options_.deterministic || options_.one_by_one;
   for (const auto& batch : batches_of(ready, one_by_one)) decode_together(batch);
   return true;

@@ -304,16 +304,29 @@ void DiskStore::quarantine(const BlobKey& key, const std::string& why) {
 
 void DiskStore::distrust(SpaceKey space, const std::string& why) {
   for (const BlobSummary& blob : list()) {
-    if (blob.space == space) quarantine(blob.key, why);
+    if (blob.space != space) continue;
+    ++stats_.quarantined;
+    if (writes()) {
+      set_aside(blob.key, blob.bytes, why);
+    } else {
+      unreadable_.insert(blob.key);
+    }
   }
+  stats_.last_failure = why;
+  survey_quarantine();
 }
 
 // The note is more than there was before; where it has no room, older ones go, and at the
 // worst the file itself.
 void DiskStore::keep_in_quarantine(const BlobKey& key, ByteCount bytes, const std::string& why) {
+  if (why.size() + 1 > room()) empty_quarantine();
+  set_aside(key, bytes, why);
+  survey_quarantine();
+}
+
+void DiskStore::set_aside(const BlobKey& key, ByteCount bytes, const std::string& why) {
   const std::string note = why + "\n";
   const std::string kept = "quarantine/" + key.hex();
-  if (note.size() > room()) empty_quarantine();
   int error = ENOSPC;
   if (bytes > 0 && note.size() <= room())
     error = uninterrupted([&] { return files_.rename(blob_path(key), kept + ".hfb"); });
@@ -321,6 +334,7 @@ void DiskStore::keep_in_quarantine(const BlobKey& key, ByteCount bytes, const st
     const std::span<const std::byte> piece = std::as_bytes(std::span(note));
     static_cast<void>(uninterrupted([&] { return files_.remove(kept + ".why"); }));
     static_cast<void>(write_file(files_, kept + ".why", Pieces(&piece, 1)));
+    stats_.quarantine_bytes += bytes + note.size();  // until it is looked at again
   } else {
     error = uninterrupted([&] { return files_.remove(blob_path(key)); });
   }
@@ -331,7 +345,6 @@ void DiskStore::keep_in_quarantine(const BlobKey& key, ByteCount bytes, const st
   }
   forget(key);
   index_erase(std::span(&key, 1));
-  survey_quarantine();
 }
 
 // --- the index ---------------------------------------------------------------------------

@@ -213,6 +213,7 @@ class DiskStore final : public BlobStore {
   void empty_quarantine();
   void quarantine(const BlobKey& key, const std::string& why);
   void keep_in_quarantine(const BlobKey& key, ByteCount bytes, const std::string& why);
+  void set_aside(const BlobKey& key, ByteCount bytes, const std::string& why);
 
   // --- reading ---
   [[nodiscard]] Result<Blob> read(const BlobKey& key, Verify verify);

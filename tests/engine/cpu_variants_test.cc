@@ -105,9 +105,11 @@ TEST(CpuVariants, EveryTrustedOneAnswersAloneAsTogether) {
   std::printf("%d variants\n", tried);
 }
 
-// Where the processor can run a variant that is known to be wrong, the check finds it out, and a
-// rung below is right.
-TEST(CpuVariants, ADistrustedOneIsFoundOutAndAvoided) {
+// Where the processor can run a variant that is known to be wrong, the check exposes it, and a rung
+// below is right.
+TEST(CpuVariants, ADistrustedOneIsExposedAndAvoided) {
+  const auto distrusted = [](const CpuVariant& v) { return v.runs() && !v.distrust.empty(); };
+  if (!std::ranges::any_of(cpu_variants(), distrusted)) GTEST_SKIP() << "none runs here";
   for (const CpuVariant& variant : cpu_variants()) {
     if (!variant.runs() || variant.distrust.empty()) continue;
     SCOPED_TRACE(variant.name);

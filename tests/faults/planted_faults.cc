@@ -4,9 +4,8 @@
 //   extra-buffers   of several sequences only the first is right, while extra buffer types are used
 //   variant         nothing is right on the processor variant that is loaded first
 //   three-slots     batches of three sequences are wrong
-//   rows            batches with several rows of logits for a sequence are wrong
-//   nan             one value of every row is no number
-//   restores        sequences that were brought back are wrong, from the 200th batch on
+//   value of every row is no number restores        sequences that were brought back are wrong,
+//   from the 200th batch on
 //
 // Faults are of what is read from the engine, not of its own states: the server cannot tell.
 #include <dlfcn.h>

@@ -21,10 +21,10 @@ struct LlamaConfig {
   // Tokens that one slot holds. 0: the model's own, less where memory is short.
   TokenPos context_tokens = 0;
   int slots = 4;
-  int threads = 0;        // 0: one per core
-  int threads_batch = 0;  // 0: as threads
-  TokenPos ubatch = 512;  // tokens computed at once; the largest chunk
-  int gpu_layers = -1;    // -1: all that the devices take
+  int threads = 0;          // 0: one per core
+  int threads_batch = 0;    // 0: as threads
+  TokenPos ubatch = 512;    // tokens computed at once; the largest chunk
+  int gpu_layers = -1;      // -1: all that the devices take
   std::string cpu_variant;  // llama_backends.h; empty: the best that is trusted
   // Whether weights may be laid out anew for kernels of their own (repacking, AMX).
   bool extra_buffers = true;

@@ -1,0 +1,31 @@
+#include "serve/idle_check.h"
+
+#include <algorithm>
+
+namespace holdfast {
+
+IdleCheck::IdleCheck(Engine& engine, StateCache& cache, std::optional<ConformanceOptions> how)
+    : engine_(engine), cache_(cache) {
+  if (!how) return;
+  how_ = std::move(*how);
+  const auto all = conformance_kinds(engine_, how_);
+  left_ = static_cast<std::size_t>(std::ranges::count_if(
+      all, [&](const std::string& name) { return !how_.known.contains(name); }));
+}
+
+std::optional<ConformanceReport> IdleCheck::run(const std::function<bool()>& wanted) {
+  for (int i = 0; i < engine_.slot_count(); ++i) {
+    if (!cache_.can_spare(SlotId{i})) return std::nullopt;
+  }
+  for (int i = 0; i < engine_.slot_count(); ++i) {
+    if (cache_.length(SlotId{i}) > 0) cache_.erase(SlotId{i});
+  }
+  how_.wanted = wanted;
+  ConformanceReport report = check_conformance(engine_, how_);
+  how_.wanted = nullptr;
+  how_.known.merge(report.good());
+  left_ = report.passed() ? report.count(CheckVerdict::kLeftOut) : 0;
+  return report;
+}
+
+}  // namespace holdfast
