@@ -86,7 +86,10 @@ class Loader {
     out_.model.companion.reset();  // it refers to the engine
     out_.model = {};               // first: two do not fit
     const auto began = std::chrono::steady_clock::now();
-    auto loaded = load_llama_model(with_setting(engine_config(options_), setting), progress_);
+    LlamaConfig config = with_setting(engine_config(options_), setting);
+    // What is checked is warm.
+    if (extent_ != CheckExtent::kOff && !known_) config.warm_up = false;
+    auto loaded = load_llama_model(config, progress_);
     if (!loaded) return loaded.error();
     out_.model = std::move(*loaded);
     out_.load_seconds = seconds_since(began);

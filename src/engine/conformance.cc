@@ -224,22 +224,27 @@ class Check {
 
   // --- slots that begin together ---------------------------------------------------
 
+  // The first slot begins with another token than the rest: how far that is says what is near. Only
+  // two batches, because this is all that a large model has time for before it serves.
   void beginning() {
     const bool several = slots_ > 1;
     const std::string name =
         several ? counted(slots_, "slot") + " beginning together" : "a slot beginning";
-    kind(name, several ? Formed::kTogether : Formed::kAlways, 3.0, [&] {
-      const auto first = read(SlotId{0}, tokens(0, 1), {1});
-      const auto second = first ? read(SlotId{0}, tokens(1, 2), {1}) : std::nullopt;
-      if (!second) return failed();
+    kind(name, several ? Formed::kTogether : Formed::kAlways, 2.0, [&] {
+      const auto alone = read(SlotId{0}, tokens(0, 1), {1});
+      if (!alone) return failed();
       engine_.clear(SlotId{0});
       std::vector<DecodeStep> steps;
-      for (int i = 0; i < slots_; ++i) steps.push_back({SlotId{i}, tokens(i % 2, i % 2 + 1)});
-      if (!step(steps)) return failed();
-      Outcome outcome{0.0, row_distance(*first, *second) / 2.0, {}};
       for (int i = 0; i < slots_; ++i) {
-        compare(outcome, row_of(SlotId{i}), i % 2 == 0 ? *first : *second,
-                "slot " + std::to_string(i));
+        const TokenPos first = several && i == 0 ? 1 : 0;
+        steps.push_back({SlotId{i}, tokens(first, first + 1)});
+      }
+      if (!step(steps)) return failed();
+      const double apart = several ? row_distance(row_of(SlotId{0}), *alone) : 1.0;
+      Outcome outcome{0.0, apart / 2.0, {}};
+      if (std::isinf(apart)) outcome.finding = "slot 0 has a value that is no number";
+      for (int i = several ? 1 : 0; i < slots_; ++i) {
+        compare(outcome, row_of(SlotId{i}), *alone, "slot " + std::to_string(i));
       }
       for (int i = 0; i < slots_; ++i) engine_.clear(SlotId{i});
       return outcome;

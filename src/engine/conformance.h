@@ -21,8 +21,8 @@
 // 22 tiny architectures on a Zen 4: several slots and rows are at most 3.3 roundings off, and never
 // more than 0.003 of half the effect; long chunks up to 0.06 of it (a mixture of experts).
 //
-// Before these are known, the first kind compares slots that begin together, each with one of two
-// tokens, by the distance between the two: it costs three small batches, and exposes an engine that
+// Before these are known, the first kind lets all slots begin together, the first with another
+// token than the rest: it costs two batches of a token for each slot, and exposes an engine that
 // computes only the first of several sequences.
 //
 // Kinds come in the order of what they find for their cost. When the time is over, or somebody

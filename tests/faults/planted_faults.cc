@@ -1,11 +1,12 @@
 // A library to be preloaded (LD_PRELOAD) before a server: the engine with a fault in it, as the
 // server would meet it. HOLDFAST_PLANTED_FAULT says which:
 //
-//   extra-buffers   of several sequences only the first is right, while extra buffer types are used
-//   variant         nothing is right on the processor variant that is loaded first
-//   three-slots     batches of three sequences are wrong
-//   value of every row is no number restores        sequences that were brought back are wrong,
-//   from the 200th batch on
+//   extra-buffers  of several sequences only the first is right, with extra buffer types
+//   variant        nothing is right on the processor variant that is loaded first
+//   three-slots    batches of three sequences are wrong
+//   rows           batches with several rows of logits for a sequence are wrong
+//   nan            one value of every row is no number
+//   restores       sequences that were brought back are wrong, from the 200th batch on
 //
 // Faults are of what is read from the engine, not of its own states: the server cannot tell.
 #include <dlfcn.h>

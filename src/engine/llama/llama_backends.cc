@@ -20,7 +20,7 @@ struct Distrusted {
 };
 
 // Variants that are known to be wrong in v0.5.0. The check at start (engine/conformance.h) finds
-// such faults by itself; what stands here need not be loaded first to be found out.
+// such faults by itself; what stands here is not even loaded.
 constexpr std::array<Distrusted, 1> kDistrusted = {
     {{"sapphirerapids",
       "its AMX kernels compute only the first of several sequences: ggml-cpu/amx/amx.cpp accepts "
