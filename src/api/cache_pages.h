@@ -22,8 +22,8 @@
 //                       "reuse_off" | "cache_off" | "foreign": in the cache folder, made under
 //                       other facts
 //     position, evicted_at (null, or as `time`), evicted_for (null, or "budget", ...),
-//     made_by           null, or of foreign states: "another engine (CPU variant haswell, here
-//     zen4)" sentence          the same for people
+//     made_by           null, or who made foreign states: "another engine (...)"
+//     sentence          the same for people
 //   queued_ms, waited_for (null, or the generation that computed the same prefix),
 //   restore_ms, prompt_ms, saved_ms
 //   companion           null: none; else what drafted beside the model:

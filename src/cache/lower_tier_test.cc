@@ -186,6 +186,19 @@ TEST_F(LowerTierTest, TroubleIsToldOnceAndEnds) {
 }
 
 // Asked from one thread, stopped by another, with everything under way. For the sanitizers.
+TEST_F(LowerTierTest, WhatIsDistrustedIsNeitherFoundNorWritten) {
+  open();
+  const Held held(counting(200), {150, 200});
+  tier_->start();
+  tier_->keep(held.path());
+  ASSERT_TRUE(flush());
+  EXPECT_EQ(wait_for(tier_->look(kSpace, held.keys)).covered, 200);
+  // Another space, used since the start, goes with it.
+  tier_->distrust({1, 2}, "it came out otherwise");
+  EXPECT_EQ(wait_for(tier_->look(kSpace, held.keys)).covered, 0);
+  EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+}
+
 TEST_F(LowerTierTest, AnythingAtAnyTime) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

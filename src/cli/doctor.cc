@@ -52,8 +52,7 @@ void remember(const ServeOptions& options, const CheckedModel& checked) {
 }
 
 // What of the folder this engine could use, with the model and these options.
-std::optional<StateFactsOfFolder> states_for(const ServeOptions& options,
-                                             const CheckedModel& checked) {
+std::optional<UsableStates> states_for(const ServeOptions& options, const CheckedModel& checked) {
   if (options.cache_dir.empty() || options.cache_dir == "off") return std::nullopt;
   DiskOptions disk;
   disk.role = StoreRole::kReader;
@@ -67,7 +66,7 @@ std::optional<StateFactsOfFolder> states_for(const ServeOptions& options,
                                grid_step(options, checked.model.on_gpu), stretched});
   const FolderSurvey survey = survey_folder((*folder)->space_totals(), (*folder)->space_notes(),
                                             {card.name, facts.describe(), false});
-  StateFactsOfFolder states;
+  UsableStates states;
   states.usable = states.all = survey.usable;
   for (const FolderSurvey::Rest& rest : survey.rest) {
     states.all += rest.bytes;

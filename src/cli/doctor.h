@@ -1,8 +1,7 @@
 // `holdfast doctor`: what a maintainer would ask for in a bug report, on one page.
 //
-//   holdfast doctor                 machine, engine, disk, states; the engine checked with the
-//   pocket model holdfast doctor -m FILE [...]   the same with a model, and with the options that
-//   will serve it
+//   holdfast doctor           this machine, with the pocket model
+//   holdfast doctor -m FILE   the same with a model, and with the options that will serve it
 //
 // It takes every option of `holdfast serve`, so that what is checked is what will serve. What the
 // check finds is remembered: the next start of the server need not check again.
@@ -57,7 +56,7 @@ struct ModelFacts {
 };
 
 // What of the cache folder this engine can use.
-struct StateFactsOfFolder {
+struct UsableStates {
   ByteCount usable = 0;
   ByteCount all = 0;
   std::vector<std::string> others;  // a line for each kind of the rest
@@ -75,7 +74,7 @@ struct DoctorReport {
   std::optional<ModelFacts> model;
   std::optional<EngineStanding> standing;
   ConformanceReport check;
-  std::optional<StateFactsOfFolder> states;
+  std::optional<UsableStates> states;
   // What is wrong, and what to do about it; empty: nothing.
   std::vector<std::string> problems;
 };

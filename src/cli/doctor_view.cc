@@ -115,7 +115,7 @@ std::string disk_text(const DiskFacts& disk) {
          line("speed", speed) + line("trouble", disk.trouble);
 }
 
-std::string states_text(const StateFactsOfFolder& states) {
+std::string states_text(const UsableStates& states) {
   std::string text = section("States on disk") +
                      line("usable", human_bytes(states.usable) + " of " + human_bytes(states.all) +
                                         " with this engine and these options");

@@ -199,6 +199,7 @@ class Server {
     scheduling.cache.fingerprint = fingerprint_.hex();
     disk_ = ServerDisk::open(options_, model_.on_gpu, clock_);
     remember_check();
+    standing_.set(checked_.standing);
     if (options_.check_engine == CheckEngine::kOnce) {
       scheduling.check = checked_.how;
       scheduling.check->known = checked_.record.passed;
@@ -268,7 +269,6 @@ class Server {
     backend->model_name =
         options_.aliases.empty() ? model_.text->card().name : options_.aliases.front();
     backend->build = build_name();
-    standing_.set(checked_.standing);
     backend->engine = [this] { return standing_.get(); };
     backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     backend->defaults = chat_defaults(options_, model_);
@@ -292,10 +292,10 @@ class Server {
                {"type", card.file_type},
                {"size", human_bytes(static_cast<ByteCount>(card.size_bytes))},
                {"seconds", static_cast<double>(static_cast<int>(seconds * 100)) / 100}});
-    Log::info("engine " + checked_.standing.version,
-              {{"cpu_variant", checked_.standing.setting.cpu_variant}});
-    const std::string standing = standing_in_words(checked_.standing);
-    checked_.standing.given_up.empty() ? Log::info(standing) : Log::warn(standing);
+    const EngineStanding standing = standing_.get();
+    Log::info("engine " + standing.version, {{"cpu_variant", standing.setting.cpu_variant}});
+    const std::string words = standing_in_words(standing);
+    standing.given_up.empty() ? Log::info(words) : Log::warn(words);
     Log::info("state: " + shape.describe());
     Log::info("slots", {{"count", slots},
                         {"context", context},

@@ -375,7 +375,7 @@ class Check {
   }
 
   // The first ones, or the last ones.
-  [[nodiscard]] std::vector<int> so_many(int count) const {
+  [[nodiscard]] std::vector<int> neighbours(int count) const {
     std::vector<int> slots;
     const int from = count % 2 == 0 ? 0 : engine_.slot_count() - count;
     for (int i = 0; i < count; ++i) slots.push_back(from + i);
@@ -383,15 +383,15 @@ class Check {
   }
 
   void most_together() {
-    step_kind(so_many(slots_), 1);
-    if (rows_ > 1) step_kind(so_many(slots_), rows_);
+    step_kind(neighbours(slots_), 1);
+    if (rows_ > 1) step_kind(neighbours(slots_), rows_);
   }
 
   void together_kinds() {
     for (const int count : sizes_up_to(slots_)) {
       for (const int rows : sizes_up_to(rows_)) {
         const bool before = count == slots_ && (rows == 1 || rows == rows_);
-        if (!before) step_kind(so_many(count), rows);
+        if (!before) step_kind(neighbours(count), rows);
       }
     }
     if (slots_ < 3) return;
@@ -549,7 +549,7 @@ class Check {
       wrong.push_back(count);
     }
     kind("tokens of " + counted(slots_, "slot") + " taken back", Formed::kBoth, 4.0,
-         [&] { return taken_back(so_many(slots_), wrong); });
+         [&] { return taken_back(neighbours(slots_), wrong); });
   }
 
   // --- chunks ----------------------------------------------------------------------

@@ -52,7 +52,7 @@ struct ConformanceOptions {
   bool together = true;
   bool drafts = true;
   // Whether the same batch gives the same bits by the engine's promise (a processor). Where it does
-  // not promise, it is found out.
+  // not promise, it is measured.
   bool repeats = true;
   double ms_max = 1e9;             // for all; the first kind is always checked
   std::set<std::string> known;     // kinds that passed before; not checked again

@@ -29,6 +29,8 @@ struct TrafficOptions {
   bool faults = false;
   bool lower = false;
   bool private_form = false;
+  int wrong_after =
+      0;  // states saved later than so many are wrong, and all restores are proved; 0: none
   int requests = 300;
   ByteCount budget = 12 << 10;
   unsigned seed = 1;
@@ -114,6 +116,8 @@ class RecordedTraffic {
     fake.faults = [this](FakeOperation operation) {
       const bool reads = operation == FakeOperation::kPrefill;
       if (options_.lower && reads) clock_.advance(std::chrono::milliseconds(20));
+      const bool saves = operation == FakeOperation::kSave && options_.wrong_after > 0;
+      if (saves && ++saves_ > options_.wrong_after) return FakeFault::kWrong;
       return options_.faults ? fault(operation) : FakeFault::kNone;
     };
     engine_.emplace(fake);
@@ -123,6 +127,9 @@ class RecordedTraffic {
     scheduling.deterministic_draft = options.companion ? 2 : 0;
     scheduling.grid_step = 64;
     scheduling.queue_max = 256;
+    if (options.wrong_after > 0) {
+      scheduling.proofs = {.share = 1.0, .exact = options.deterministic};
+    }
     // So many that the budget is smaller, and slots keep some of their own.
     scheduling.cache.slot_snapshots = 1000;
     scheduling.cache.memory.budget =
@@ -263,6 +270,10 @@ class RecordedTraffic {
   void turn() {
     scheduler_->turn();
     if (lower_ && chance(2)) lower_->work();
+    if (options_.wrong_after > 0) {
+      scheduler_->keep_idle_states();
+      scheduler_->prove_idle([] { return false; });
+    }
   }
 
   void disturb() {
@@ -294,6 +305,7 @@ class RecordedTraffic {
   }
 
   const TrafficOptions options_;
+  int saves_ = 0;
   std::minstd_rand random_;
   TickingClock clock_;
   ForgetfulCompanion companion_;

@@ -180,6 +180,28 @@ TEST_P(Recording, ForgettingSequencesChangesNothing) {
   EXPECT_EQ(traffic.stopped, "");
 }
 
+// Proofs take slots, and one that fails ends restoring: a replay has to do the same.
+TEST(RecordedProofs, ReplayToTheSameReceipts) {
+  for (const bool deterministic : {false, true}) {
+    SCOPED_TRACE(deterministic);
+    TrafficOptions options;
+    options.deterministic = deterministic;
+    options.lower = true;
+    options.budget = 1 << 20;
+    options.wrong_after = 400;
+    RecordedTraffic traffic(options);
+    const auto outcome = replay_recording(traffic.run());
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    for (const std::string& note : outcome->notes) ADD_FAILURE() << note;
+    EXPECT_TRUE(outcome->identical());
+    const SchedulerStatus status = traffic.scheduler().status();
+    EXPECT_GT(status.proofs.equal, 0U);
+    EXPECT_EQ(status.proofs.different, 1U);
+    EXPECT_NE(status.disproved, "");
+    EXPECT_EQ(traffic.scheduler().cache_status().resident, 0U);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, Recording, ::testing::ValuesIn(kinds()),
                          [](const auto& kind) { return kind.param.name; });
 

@@ -538,5 +538,34 @@ TEST_F(DiskStoreTest, AFolderThatIsCleanedUpMeanwhileIsUsedAgain) {
   EXPECT_EQ(store_->lookup(kSpace, maker_.path()).places.size(), 1U);
 }
 
+// --- states that are wrong although they are intact ---------------------------------------
+
+TEST_F(DiskStoreTest, WhatIsDistrustedIsNotOfferedAgain) {
+  const BlobMaker other({7, 9}, counting(200));
+  put(maker_.rows({0, 300}));
+  put(maker_.place(290));
+  put(other.rows({0, 200}));
+  store_->distrust(kSpace, "it came out otherwise");
+  expect_sound();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(store_->lookup(kSpace, maker_.path()).covered, 0);
+    EXPECT_TRUE(store_->lookup(kSpace, maker_.path()).places.empty());
+    EXPECT_EQ(store_->lookup({7, 9}, other.path()).covered, 200) << "another's is left alone";
+    EXPECT_EQ(store_->stats().quarantine_files, 2U);
+    reopen();
+  }
+  EXPECT_EQ(put(maker_.rows({0, 300})), PutAnswer::kStored) << "computed again, it is taken";
+}
+
+TEST_F(DiskStoreTest, AFullFolderDistrustsTheSame) {
+  put(maker_.rows({0, 300}));
+  put(maker_.place(290));
+  reopen(store_->stats().bytes());
+  store_->distrust(kSpace, "it came out otherwise");
+  expect_sound();
+  EXPECT_EQ(store_->lookup(kSpace, maker_.path()).covered, 0);
+  EXPECT_LE(store_->stats().bytes(), store_->budget());
+}
+
 }  // namespace
 }  // namespace holdfast

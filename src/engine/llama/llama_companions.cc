@@ -109,6 +109,10 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
   if (config.draft_tokens_max <= 0) {
     config.draft_tokens_max = source == DraftSource::kNgram ? kNgramTokens : kDraftTokens;
   }
+  // The library ends the process over a batch that has more tokens than all contexts together.
+  if (config.context_tokens > 1) {
+    config.draft_tokens_max = std::min(config.draft_tokens_max, config.context_tokens - 1);
+  }
   if (config.rollback_depth > 0) return config;
   const ByteCount plane = shape.bytes_per_snapshot() * static_cast<ByteCount>(config.slots);
   const ByteCount affordable = plane == 0 ? 0 : free / kRollbackShare / plane;

@@ -655,5 +655,19 @@ TEST(LlamaLoad, StopsWhenTold) {
   EXPECT_FALSE(load_llama_model({.model_path = file.path()}, [](float) { return false; }).ok());
 }
 
+// Drafts longer than a context are shortened: the library would end the process over such a batch.
+TEST(SmallContext, DraftsFitIntoIt) {
+  LlamaConfig config;
+  config.context_tokens = 64;
+  config.draft_source = DraftSource::kNgram;
+  config.draft_tokens_max = 64;
+  const LoadedModel model = load_tiny("qwen35", config);
+  Engine& engine = *model.engine;
+  EXPECT_EQ(engine.decode_tokens_max(), 64);
+  const Tokens tokens = random_tokens(engine.decode_tokens_max(), 3);
+  const std::vector<DecodeStep> steps{{kSlot, tokens}, {kOther, tokens}};
+  EXPECT_TRUE(engine.decode(steps).ok());
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -28,6 +29,7 @@ namespace {
 std::mutex log_mutex;
 std::function<void(int, const std::string&)> log_sink;  // guarded by log_mutex
 std::string last_error_line;                            // guarded by log_mutex
+std::string first_complaint;  // of the latest few error lines in a row; guarded by log_mutex
 
 int level_of(ggml_log_level level) {
   switch (level) {
@@ -44,12 +46,34 @@ void take_log_line(ggml_log_level level, const char* text, void*) {
   if (line.empty() || line == ".") return;
   const std::lock_guard lock(log_mutex);
   if (level == GGML_LOG_LEVEL_ERROR && last_error_line.empty()) last_error_line = line;
+  if (level != GGML_LOG_LEVEL_ERROR) {
+    first_complaint.clear();
+  } else if (first_complaint.empty()) {
+    first_complaint = line;
+  }
   if (log_sink) log_sink(level_of(level), line);
 }
 
 std::string take_last_error_line() {
   const std::lock_guard lock(log_mutex);
   return std::exchange(last_error_line, {});
+}
+
+// The library ends the process where it sees no way on, a card's error for one. That cannot be
+// survived; but people get its reason and a way out, and not a backtrace.
+void tell_abort(const char* message) {
+  std::string complaint;
+  if (log_mutex.try_lock()) {
+    complaint = first_complaint;
+    log_mutex.unlock();
+  }
+  std::fprintf(
+      stderr,
+      "holdfast: the engine gave up and ends the server: %s%s%s\n"
+      "On a GPU: is its driver as new as this build of the engine? ENGINE=source builds one for"
+      " this machine, and -ngl 0 uses the processor alone. Where it is not that, please report"
+      " it with the output of `holdfast doctor -ngl 0`.\n",
+      complaint.c_str(), complaint.empty() ? "" : " at ", message);
 }
 
 // --- start-up --------------------------------------------------------------
@@ -70,6 +94,7 @@ void start_library() {
   std::call_once(once, [] {
     keep_freed_memory();
     llama_log_set(take_log_line, nullptr);
+    ggml_set_abort_callback(tell_abort);
     common_log_pause(common_log_main());  // its lines would bypass ours
     llama_backend_init();
   });
