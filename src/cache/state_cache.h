@@ -297,6 +297,7 @@ class StateCache {
   [[nodiscard]] TokenPos scarce_distance() const;
   static void place_in_slot(Live& live, PlacementInput input, TokenPos least);
   [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
+  [[nodiscard]] NearEnd near_end_for(const Prompt& prompt) const;
   [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
   [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;
   [[nodiscard]] bool worth_its_end(const Live& live) const;

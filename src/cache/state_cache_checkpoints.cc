@@ -30,6 +30,8 @@ constexpr TokenPos kRecurrentSpacing = 1024;
 
 // Checkpoints at every cut may take this part of the room that is left.
 constexpr ByteCount kPlenty = 8;
+// Those near the end may take this part.
+constexpr ByteCount kNearEndPart = 4;
 // Otherwise those inside a message keep this many times the distance at which they weigh
 // half as much as what they stand in: they are rarely where prompts part.
 constexpr TokenPos kSparse = 5;
@@ -62,6 +64,19 @@ ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
 
 TokenPos StateCache::scarce_distance() const {
   return scarce_spacing(engine_.shape(), kRecurrentSpacing);
+}
+
+// What is promised of places near the end, as far as they take no more than a part of the room.
+NearEnd StateCache::near_end_for(const Prompt& prompt) const {
+  const TokenPos step = std::min(options_.merged_chunk, engine_.chunk_tokens_max());
+  const ByteCount snapshot = memory_.snapshot_bytes(length_of(prompt.tokens));
+  if (step == 0 || snapshot == 0) return {};
+  for (const TokenPos factor : {2, 4, 8, 16}) {
+    const NearEnd near{step, factor};
+    const std::size_t places = near_end_places(length_of(prompt.tokens), near);
+    if (places * snapshot <= memory_.room() / kNearEndPart) return near;
+  }
+  return {};
 }
 
 // While there is plenty of room, nearly every cut; else so few that they leave room for others.
@@ -106,6 +121,8 @@ void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt)
     input.prompt_end = run.header_end;
   }
   input.spacing_min = spacing_for(prompt, receipt.restored);
+  input.length = length_of(prompt.tokens);
+  input.near = near_end_for(prompt);
   held.due = place_checkpoints(input);
   held.due_in_slot.clear();
   if (slot_allowance() > 0) place_in_slot(held, input, least_spacing(prompt));
@@ -147,7 +164,7 @@ void StateCache::keep_end(SlotId slot) {
 }
 
 bool StateCache::time_allows(const Live& held, const Checkpoint& checkpoint) const {
-  if (always_kept(checkpoint.kind)) return true;
+  if (always_kept(checkpoint.kind) || checkpoint.near_end) return true;
   const double reading_ms = ms_between(held.began, clock_.now()) - held.store_ms;
   return held.store_ms <= kStoreFreeMs + kStoreShareMax * reading_ms;
 }

@@ -1,6 +1,7 @@
 #include "plan/placement.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "plan/cuts.h"
 
@@ -35,10 +36,30 @@ TokenPos prompt_end(const PlacementInput& input) {
   return input.cuts.empty() ? 0 : input.cuts.back();
 }
 
+// Ascending.
+std::vector<TokenPos> near_end_positions(const PlacementInput& input) {
+  std::vector<TokenPos> positions;
+  const TokenPos step = input.near.step;
+  if (step == 0) return positions;
+  for (const TokenPos cut : input.cuts) {
+    if (cut > input.length - step) positions.push_back(cut);
+  }
+  for (std::int64_t distance = step; distance < input.length; distance *= input.near.factor) {
+    positions.push_back(floor_of(input.cuts, input.length - static_cast<TokenPos>(distance)));
+  }
+  std::ranges::sort(positions);
+  return positions;
+}
+
+bool stays(const Checkpoint& checkpoint) {
+  return always_kept(checkpoint.kind) || checkpoint.near_end;
+}
+
 std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
   const TokenPos system = system_end(input.spans);
   const TokenPos prompt = prompt_end(input);
   const TokenPos junction = input.junction ? floor_of(input.cuts, *input.junction) : 0;
+  const std::vector<TokenPos> near = near_end_positions(input);
   std::vector<Checkpoint> candidates;
   for (const TokenPos cut : input.cuts) {
     if (cut <= input.from) continue;
@@ -47,7 +68,7 @@ std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
     if (cut == junction) kind = CheckpointKind::kJunction;
     if (cut == prompt) kind = CheckpointKind::kPromptEnd;
     if (cut == system) kind = CheckpointKind::kSystemEnd;
-    candidates.push_back({cut, kind});
+    candidates.push_back({cut, kind, std::ranges::binary_search(near, cut)});
   }
   return candidates;
 }
@@ -70,8 +91,8 @@ std::vector<Checkpoint> place_checkpoints(const PlacementInput& input) {
   for (const Checkpoint& candidate : all_candidates(input)) {
     const bool near =
         !placed.empty() && candidate.position - placed.back().position < input.spacing_min;
-    if (near && !always_kept(candidate.kind)) continue;
-    if (near && !always_kept(placed.back().kind)) placed.pop_back();
+    if (near && !stays(candidate)) continue;
+    if (near && !stays(placed.back())) placed.pop_back();
     placed.push_back(candidate);
   }
   return placed;
@@ -88,12 +109,28 @@ std::vector<std::string> check_placement(const PlacementInput& input,
     }
     if (p <= last) violations.push_back("P2: " + std::to_string(p) + " is out of order");
     const bool near = i > 0 && p - last < input.spacing_min;
-    if (near && !always_kept(placed[i].kind) && !always_kept(placed[i - 1].kind)) {
+    if (near && !stays(placed[i]) && !stays(placed[i - 1])) {
       violations.push_back("P3: " + std::to_string(p) + " is too near to its neighbour");
     }
     last = p;
   }
+  for (TokenPos d = 1; input.near.step > 0 && input.length - d > input.from; ++d) {
+    const auto beyond =
+        std::ranges::upper_bound(placed, input.length - d, {}, &Checkpoint::position);
+    const TokenPos place = beyond == placed.begin() ? input.from : std::prev(beyond)->position;
+    if (place < input.length - input.near.factor * d - input.near.step) {
+      violations.push_back("P4: nothing near " + std::to_string(d) + " before the end");
+      break;
+    }
+  }
   return violations;
+}
+
+std::size_t near_end_places(TokenPos length, const NearEnd& near) {
+  if (near.step == 0) return 0;
+  std::size_t places = 2;  // of the last step
+  for (std::int64_t distance = near.step; distance < length; distance *= near.factor) ++places;
+  return places;
 }
 
 TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback) {

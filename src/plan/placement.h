@@ -9,11 +9,19 @@
 // checkpoint. The ends of the system block and of the prompt, and junctions, are
 // kept whatever their neighbours.
 //
+// So are places near the end, which thin out with the distance from it: the cuts of the last
+// `near.step` tokens, and those at `step`, `factor` x step, `factor`^2 x step ... before the end.
+// People ask another question about a document, regenerate and edit what they said last, so prompts
+// part near the end, however large a snapshot is.
+//
 // Invariants, verified by check_placement():
 //   P1  every checkpoint lies on a cut, after `from` and not beyond the prompt
 //   P2  positions ascend and differ
 //   P3  of two neighbours nearer than `spacing_min`, one at least is of a kind
-//       that is always kept
+//       that is always kept, or near the end
+//   P4  a prompt that parts from this one d tokens before its end, in what is computed, finds a
+//       place from which it reads at most factor x d + step of this one's tokens again; REQUIRES:
+//       cuts are at most `step` apart
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -43,7 +51,14 @@ enum class CheckpointKind {
 struct Checkpoint {
   TokenPos position = 0;
   CheckpointKind kind = CheckpointKind::kStep;
+  bool near_end = false;  // P4 needs it
   bool operator==(const Checkpoint&) const = default;
+};
+
+// What P4 promises.
+struct NearEnd {
+  TokenPos step = 0;  // 0: nothing
+  TokenPos factor = 2;
 };
 
 struct PlacementInput {
@@ -53,7 +68,12 @@ struct PlacementInput {
   std::optional<TokenPos> junction;    // rounded down to the cuts
   std::optional<TokenPos> prompt_end;  // a cut; none: the last one that closes a message
   TokenPos spacing_min = 0;            // 0: take every cut
+  TokenPos length = 0;                 // of the prompt, where `near` is asked for
+  NearEnd near;
 };
+
+// How many places P4 needs at most, of a prompt of so many tokens whose cuts are `near.step` apart.
+[[nodiscard]] std::size_t near_end_places(TokenPos length, const NearEnd& near);
 
 // Where the system and tools block ends; 0: there is none.
 [[nodiscard]] TokenPos system_end(std::span<const MessageSpan> spans);

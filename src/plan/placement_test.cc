@@ -75,6 +75,10 @@ TEST(PlacementModel, InvariantsHoldOnRandomPrompts) {
     input.from = static_cast<TokenPos>(random() % static_cast<unsigned>(at + 1));
     input.spacing_min = static_cast<TokenPos>(random() % 700);
     if (random() % 2 == 0) input.junction = static_cast<TokenPos>(random() % 2000);
+    if (random() % 2 == 0) {
+      input.length = at + static_cast<TokenPos>(random() % 20);
+      input.near = {256, 2 + static_cast<TokenPos>(random() % 4)};
+    }
     const auto placed = place_checkpoints(input);
     const auto violations = check_placement(input, placed);
     ASSERT_TRUE(violations.empty()) << violations.front();
@@ -83,6 +87,24 @@ TEST(PlacementModel, InvariantsHoldOnRandomPrompts) {
       ASSERT_EQ(placed.back().position, cuts.back()) << "the end of the prompt is always taken";
     }
   }
+}
+
+// 20,000 tokens in one message, and room for next to nothing between its ends.
+TEST(Placement, PlacesThinOutWithTheDistanceFromTheEnd) {
+  std::vector<TokenPos> cuts;
+  for (TokenPos at = 512; at < 20'000; at += 512) cuts.push_back(at);
+  PlacementInput input{.cuts = cuts, .spacing_min = 100'000, .length = 20'000, .near = {512, 2}};
+  std::vector<TokenPos> distances;
+  for (const Checkpoint& place : place_checkpoints(input)) {
+    EXPECT_TRUE(place.near_end || place.kind == kPromptEnd);
+    distances.push_back(input.length - place.position);
+  }
+  EXPECT_EQ(distances, (std::vector<TokenPos>{16'416, 8'224, 4'128, 2'080, 1'056, 544, 32}));
+  EXPECT_LE(distances.size(), near_end_places(input.length, input.near));
+  EXPECT_EQ(check_placement(input, place_checkpoints(input)), std::vector<std::string>{});
+  input.near.factor = 4;
+  EXPECT_EQ(place_checkpoints(input).size(), 4U) << "fewer, where there is room for fewer";
+  EXPECT_EQ(check_placement(input, place_checkpoints(input)), std::vector<std::string>{});
 }
 
 TEST(CheckpointKinds, WhatIsAlwaysKept) {
