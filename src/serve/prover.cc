@@ -89,7 +89,8 @@ bool Prover::begin() {
   if (!slot) return false;
   if (cache_.length(*slot) > 0) cache_.erase(*slot);
   const Noted& noted = noted_.front();
-  Work& work = work_.emplace();
+  work_ = std::make_unique<Work>();
+  Work& work = *work_;
   work.slot = *slot;
   work.began = clock_.now();
   const TokenSpan restored = TokenSpan(noted.tokens).first(noted.keys.size());

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -125,7 +126,7 @@ class Prover {
   const Clock& clock_;
   double due_ = 0.0;  // of a proof, by the share
   std::deque<Noted> noted_;
-  std::optional<Work> work_;
+  std::unique_ptr<Work> work_;  // null: nothing is under way
   ProofCounts counts_;
 };
 
