@@ -1,9 +1,9 @@
 // CheckedModel: a model on an engine that was checked on this machine before it is believed.
 //
-// The model is loaded as asked and every kind of batch is checked (engine/conformance.h). Where
-// that fails the ladder is climbed down (engine/ladder.h), the model loaded anew for each rung.
-// What was found is remembered (check_memory.h): the next start begins on the rung that held, and
-// checks only what there was no time for.
+// The model is loaded as asked and kinds of batch are checked (engine/conformance.h), as many as
+// there is time for; the rest follows while the server is idle (serve/idle_check.h). Where one
+// fails, the model is loaded again on the next rung of the ladder (engine/ladder.h). What was found
+// is remembered (check_memory.h): the next start begins on the rung that held.
 #pragma once
 
 #include <optional>

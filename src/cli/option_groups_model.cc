@@ -246,7 +246,7 @@ OptionGroup compute_group() {
        "What fails is given up (special buffers, the CPU variant, slots together, drafts), or "
        "nothing is served."},
       {"--repack / -nr, --no-repack", "", "LLAMA_ARG_REPACK", flag(&O::repack),
-       "Lay weights out anew for faster kernels of the processor, where there are some."},
+       "Repack weights for faster kernels of the processor, where it has some."},
       {"-t, --threads", "N", "LLAMA_ARG_THREADS", whole(&O::threads, -1, 1024),
        "Threads that generate; -1 lets the engine choose."},
       {"-tb, --threads-batch", "N", "LLAMA_ARG_THREADS_BATCH", whole(&O::threads_batch, -1, 1024),

@@ -90,7 +90,7 @@ struct ServeOptions {
 
   // Processor and GPU.
   std::string cpu_variant;  // empty: the best that is trusted
-  bool repack = true;       // weights may be laid out anew for kernels of their own
+  bool repack = true;       // weights may be repacked for special kernels
   CheckEngine check_engine = CheckEngine::kOnce;
   int threads = -1;        // -1: the engine's choice
   int threads_batch = -1;  // -1: as `threads`

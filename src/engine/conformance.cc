@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -20,7 +19,7 @@ using Row = std::vector<float>;
 constexpr TokenPos kHistory = 4;
 constexpr TokenPos kLengths = 4;
 
-// As long as one step of one token takes as many more tokens in a batch, or about that.
+// So many more tokens in a batch take about as long as one step of one token.
 constexpr double kTokensPerStep = 8.0;
 
 // Up to here every number of slots and of tokens is formed; beyond, the powers of two and the most.
@@ -35,12 +34,6 @@ std::vector<int> sizes_up_to(int most) {
 
 std::string counted(int count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
 }
 
 // What came of one kind. An Error of the engine is a finding like any other.
@@ -102,13 +95,11 @@ class Check {
     return std::chrono::duration<double, std::milli>(since).count();
   }
   [[nodiscard]] double elapsed() const { return now_ms() - began_; }
-  [[nodiscard]] double batch_ms() const { return batch_ms_; }
 
   enum class Formed { kBasis, kAlways, kTogether, kDrafted, kBoth };
 
   // `batches` is what it costs, in steps of one token, and all that it is of no use without. What
-  // others are compared with (kBasis) is computed although it passed before, unless nothing is
-  // left.
+  // others are compared with (kBasis) is computed although it passed before.
   template <typename Function>
   void kind(std::string name, Formed formed, double batches, Function check) {
     CheckedKind& out = report_.kinds.emplace_back();
@@ -123,7 +114,7 @@ class Check {
     }
     const bool asked =
         first || options_.must.contains(out.name) || (basis && !options_.must.empty());
-    const bool late = !asked && elapsed() + batches * batch_ms() > options_.ms_max;
+    const bool late = !asked && elapsed() + batches * batch_ms_ > options_.ms_max;
     if (late && basis) over_ = true;
     if (lists_ || over_ || late) return;
     const double before = now_ms();
@@ -213,11 +204,11 @@ class Check {
     if (std::isinf(distance)) {
       outcome.finding = what + " has a value that is no number";
     } else if (outcome.bits) {
-      outcome.finding = what + " differs from the plain way by " + short_number(distance) +
+      outcome.finding = what + " differs from the plain way by " + distance_text(distance) +
                         " of its size, and should have the same bits";
     } else {
-      outcome.finding = what + " is " + short_number(distance) +
-                        " of its size away from the plain way; " + short_number(outcome.allowed) +
+      outcome.finding = what + " is " + distance_text(distance) +
+                        " of its size away from the plain way; " + distance_text(outcome.allowed) +
                         " would be rounding";
     }
   }
@@ -330,8 +321,8 @@ class Check {
     report_.effect = effect;
     Outcome outcome{rounding, farthest(), {}};
     if (!(rounding <= outcome.allowed)) {
-      outcome.finding = "the same tokens in other batches are " + short_number(rounding) +
-                        " of a row's size apart; a token left out makes " + short_number(effect);
+      outcome.finding = "the same tokens in other batches are " + distance_text(rounding) +
+                        " of a row's size apart; a token left out makes " + distance_text(effect);
     }
     return outcome;
   }

@@ -1,7 +1,7 @@
 // Ladder: what is done about an engine that fails its check (conformance.h).
 //
 // The first rung is what was asked for. Each further one gives something up, in this order: extra
-// buffer types (weights laid out anew for special kernels), the CPU variant, several slots in one
+// buffer types (weights repacked for special kernels), the CPU variant, several slots in one
 // step, drafts, both of these. The first that passes is used; where none does, the server does not
 // serve.
 //

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -37,6 +38,12 @@ double row_distance(std::span<const float> row, std::span<const float> right) {
   }
   if (apart == 0.0) return 0.0;
   return size == 0.0 ? kNoRow : std::sqrt(apart / size);
+}
+
+std::string distance_text(double distance) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", distance);
+  return text;
 }
 
 bool same_row(std::span<const float> row, std::span<const float> right) {

@@ -5,12 +5,16 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 namespace holdfast {
 
 // Root mean square of the difference, of centred rows, as a part of that of `right`. Infinite
 // where a row holds something that is no number, or the two are not of equal length.
 [[nodiscard]] double row_distance(std::span<const float> row, std::span<const float> right);
+
+// A distance for people: "0.013".
+[[nodiscard]] std::string distance_text(double distance);
 
 // The same bits, and all of them numbers.
 [[nodiscard]] bool same_row(std::span<const float> row, std::span<const float> right);

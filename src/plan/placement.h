@@ -72,7 +72,7 @@ struct PlacementInput {
   NearEnd near;
 };
 
-// How many places P4 needs at most, of a prompt of so many tokens whose cuts are `near.step` apart.
+// The most places that P4 needs in a prompt of this length whose cuts are `near.step` apart.
 [[nodiscard]] std::size_t near_end_places(TokenPos length, const NearEnd& near);
 
 // Where the system and tools block ends; 0: there is none.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "engine/conformance.h"
 #include "engine/row_distance.h"
@@ -17,12 +16,6 @@ constexpr int kTriesMax = 3;
 // Below the attention tile of 64: other kernels than those of a whole chunk.
 constexpr TokenPos kSmallChunk = 32;
 
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
-
 std::vector<TokenPos> small_cuts(TokenPos position) {
   std::vector<TokenPos> cuts;
   for (TokenPos at = kSmallChunk; at < position; at += kSmallChunk) cuts.push_back(at);
@@ -36,9 +29,9 @@ std::string Proof::words() const {
   if (equal) return "equal";
   if (std::isinf(distance)) return "the restored state gives a value that is no number";
   const std::string off =
-      "computed again, the logits after it are " + short_number(distance) + " of their size away";
+      "computed again, the logits after it are " + distance_text(distance) + " of their size away";
   return allowed == 0.0 ? off + "; they should have the same bits"
-                        : off + "; " + short_number(allowed) + " would be rounding";
+                        : off + "; " + distance_text(allowed) + " would be rounding";
 }
 
 Prover::Prover(Engine& engine, StateCache& cache, const Grid& grid, ProverOptions options,

@@ -140,6 +140,18 @@ TEST(Prover, WhoIsAlwaysBusyProvesNothing) {
   EXPECT_EQ(turns.counts().unmade, 1U);
 }
 
+TEST(Prover, OnlySoManyRestoresWaitForAProof) {
+  Turns turns(proving(1.0));
+  std::uint64_t restored = 0;
+  while (restored < Prover::kNotedMax + 4) {
+    restored += turns.next().source == StartSource::kMemory ? 1 : 0;
+  }
+  turns.rest();
+  EXPECT_EQ(turns.counts().equal + turns.counts().unmade, restored);
+  EXPECT_LE(turns.counts().equal, Prover::kNotedMax);  // V2
+  EXPECT_GT(turns.counts().equal, 0U);
+}
+
 TEST(Prover, ASlotIsTakenOnlyIfMemoryHasWhatItHolds) {
   SchedulerOptions options = proving(1.0);
   Turns turns(options);

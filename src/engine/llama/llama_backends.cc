@@ -47,17 +47,18 @@ std::string_view reason_to_distrust(std::string_view variant) {
   return {};
 }
 
-// Never closed: whoever has used a library may have threads in it. Null: it cannot be opened.
-void* open_for_good(const std::string& path) {
-  return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+int score_of(const std::string& path) {
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return 0;
+  auto* ask = reinterpret_cast<int (*)()>(::dlsym(library, "ggml_backend_score"));
+  const int score = ask == nullptr ? 1 : ask();
+  ::dlclose(library);
+  return score;
 }
 
-int score_of(const std::string& path) {
-  void* library = open_for_good(path);
-  if (library == nullptr) return 0;
-  auto* score = reinterpret_cast<int (*)()>(::dlsym(library, "ggml_backend_score"));
-  return score == nullptr ? 1 : score();
-}
+// The registry closes a variant that it unloads, whose threads may still be in it. Opened once
+// more, its code stays.
+void keep_open(const std::string& path) { (void)::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
 // The registry's processor; null: none is loaded.
 ggml_backend_reg_t cpu_registry() {
@@ -113,7 +114,9 @@ std::string engine_folder() {
   return std::filesystem::canonical(info.dli_fname, ignored).parent_path().string();
 }
 
-std::vector<CpuVariant> cpu_variants() {
+namespace {
+
+std::vector<CpuVariant> find_variants() {
   std::vector<CpuVariant> variants;
   std::error_code ended;
   for (std::filesystem::directory_iterator at(engine_folder(), ended), end; !ended && at != end;
@@ -138,6 +141,13 @@ std::vector<CpuVariant> cpu_variants() {
   return variants;
 }
 
+}  // namespace
+
+std::vector<CpuVariant> cpu_variants() {
+  static const std::vector<CpuVariant> found = find_variants();
+  return found;
+}
+
 Result<void> use_cpu_variant(const std::string& name) {
   const std::lock_guard lock(mutex);
   if (!in_use.empty() && (name.empty() || name == in_use)) return {};
@@ -154,6 +164,7 @@ Result<void> use_cpu_variant(const std::string& name) {
     }
   } else {
     if (ggml_backend_reg_t before = cpu_registry(); before != nullptr) ggml_backend_unload(before);
+    keep_open(variant->path);
     ggml_backend_load(variant->path.c_str());
   }
   in_use.clear();

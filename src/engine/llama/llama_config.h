@@ -26,7 +26,7 @@ struct LlamaConfig {
   TokenPos ubatch = 512;    // tokens computed at once; the largest chunk
   int gpu_layers = -1;      // -1: all that the devices take
   std::string cpu_variant;  // llama_backends.h; empty: the best that is trusted
-  // Whether weights may be laid out anew for kernels of their own (repacking, AMX).
+  // Whether weights may be repacked for special kernels, AMX among them.
   bool extra_buffers = true;
   FlashAttention flash_attention = FlashAttention::kAuto;
   std::string cache_type_k = "f16";
