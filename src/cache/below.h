@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/foreign_states.h"
+#include "cache/keep_plan.h"
 #include "cache/lower_choice.h"
 #include "env/clock.h"
 #include "state/extent_block.h"
@@ -64,8 +65,9 @@ struct KeptPlace {
   TokenPos position = 0;
   std::weak_ptr<const Snapshot> snapshot;
   Hints marks;
-  std::uint64_t saves = 0;  // tokens that would be read again without it
-  std::weak_ptr<const CheckedBytes> logits;
+  PlaceRole role = PlaceRole::kGoesOn;
+  ByteCount bytes = 0;
+  std::weak_ptr<const CheckedBytes> logits = {};
   bool needs_snapshot = true;  // false: it is there for its logits
 };
 struct KeptPath {
@@ -73,10 +75,19 @@ struct KeptPath {
   Tokens keys;                    // what its states are filed under, from the first on
   std::vector<KeptRows> rows;     // ascending
   std::vector<KeptPlace> places;  // ascending
-  ByteCount bytes = 0;            // of all that, written or not
+  ByteCount bytes_per_token = 0;  // of rows
+  bool needs_places = true;       // false: rows alone are of use
   // Set by keep().
   Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
   Clock::TimePoint latest{};  // when it came
+
+  // Of all that, written or not.
+  [[nodiscard]] ByteCount bytes() const {
+    const TokenPos length = rows.empty() ? 0 : rows.back().range.end;
+    ByteCount sum = static_cast<ByteCount>(length) * bytes_per_token;
+    for (const KeptPlace& place : places) sum += place.bytes;
+    return sum;
+  }
 };
 
 // What the cache asks, on the engine's thread.

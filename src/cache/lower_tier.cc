@@ -11,6 +11,9 @@ namespace holdfast {
 namespace {
 
 constexpr ByteCount kEnoughToMeasure = 1 << 20;
+// What blobs have beside their states, on the generous side.
+constexpr ByteCount kHeaderPerToken = 10;
+constexpr ByteCount kHeaderOfPlace = 1024;
 // Paths rest, pauses end and flushes are watched in steps of this.
 constexpr auto kGlance = std::chrono::milliseconds(50);
 
@@ -28,10 +31,34 @@ struct LowerTier::Keeping {
 
   KeptPath path;
   PathNamer names;
+  Moment moment;
+  KeepPlan plan;
   TokenPos rows_done = 0;   // chunks below were written or given up
   std::size_t rows_at = 0;  // the first of path.rows that may lie above
-  std::size_t places_done = 0;
-  std::vector<BlobKey> present;  // were there already
+  std::size_t core_done = 0;
+  std::size_t steps_done = 0;
+
+  // Of the path's rows those that belong to the core.
+  [[nodiscard]] TokenPos rows_end() const {
+    return path.rows.empty() ? 0 : std::min(path.rows.back().range.end, plan.length);
+  }
+  [[nodiscard]] bool core_written() const {
+    return core_done >= plan.core.size() && rows_done >= rows_end();
+  }
+  [[nodiscard]] bool all_written() const {
+    return core_written() && steps_done >= plan.steps.size();
+  }
+  [[nodiscard]] ByteCount left() const {
+    ByteCount bytes =
+        static_cast<ByteCount>(rows_end() - std::min(rows_done, rows_end())) * path.bytes_per_token;
+    for (std::size_t i = core_done; i < plan.core.size(); ++i) {
+      bytes += path.places[plan.core[i].index].bytes;
+    }
+    for (std::size_t i = steps_done; i < plan.steps.size(); ++i) {
+      bytes += path.places[plan.steps[i].index].bytes;
+    }
+    return bytes;
+  }
 };
 
 LowerTier::LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, const Clock& clock,
@@ -149,39 +176,96 @@ Brought LowerTier::load(const StoreMatch& match, const LowerChoice& choice,
 // --- writing -------------------------------------------------------------------------
 
 bool LowerTier::take_next_path() {
-  const std::lock_guard lock(mutex_);
-  working_ = !paths_.empty();
-  if (!working_) return false;
-  auto next = std::ranges::find_if(paths_, [&](const KeptPath& path) { return rested(path); });
-  if (next == paths_.end()) next = paths_.begin();
-  keeping_ = std::make_unique<Keeping>(std::move(*next));
-  paths_.erase(next);
+  std::optional<KeptPath> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    auto next = std::ranges::find_if(paths_, [&](const KeptPath& path) { return rested(path); });
+    if (next == paths_.end() && (hurry_ || steps_left_.empty())) next = paths_.begin();
+    if (next == paths_.end()) return false;
+    taken = std::move(*next);
+    paths_.erase(next);
+    working_ = true;
+  }
+  begin_path(std::move(*taken));
   return true;
 }
 
-// One blob: the next rows of the path at hand, or the next place whose rows are there. So
-// wherever this ends, what has been written is a conversation's beginning.
-bool LowerTier::keep_something() {
-  if (!keeping_) {
-    if (!take_next_path()) return false;
-    if (on_space) on_space(keeping_->path.space);
-  }
+// Finds out what is there of the path already, and decides what else is written.
+void LowerTier::begin_path(KeptPath path) {
+  std::erase_if(steps_left_, [&](const auto& left) { return begins_with(path, left->path); });
+  if (on_space) on_space(path.space);
+  keeping_ = std::make_unique<Keeping>(std::move(path));
   Keeping& at = *keeping_;
-  const TokenPos length = at.path.rows.empty() ? 0 : at.path.rows.back().range.end;
-  const auto& places = at.path.places;
-  const bool stands = at.places_done < places.size() &&
-                      (at.rows_done >= length || places[at.places_done].position <= at.rows_done);
-  if (stands) {
-    keep_place(places[at.places_done++]);
-  } else if (at.rows_done < length) {
-    const TokenPos end = std::min(at.rows_done + options_.blob_tokens, length);
-    keep_rows({at.rows_done, end});
-    at.rows_done = end;
-  } else {
+  at.moment = store_.moment(clock_.unix_ms());
+  const StoreMatch there = store_.lookup(at.path.space, at.path.keys);
+  PathOutline outline;
+  outline.length = length_of(at.path.keys);
+  outline.bytes_per_token = at.path.rows.empty() ? 0 : at.path.bytes_per_token + kHeaderPerToken;
+  outline.blob_tokens = options_.blob_tokens;
+  outline.needs_places = at.path.needs_places;
+  for (const KeptPlace& place : at.path.places) {
+    outline.places.push_back({place.position, place.bytes + kHeaderOfPlace, place.role});
+  }
+  outline.there = there.places;
+  outline.rows_there = there.rows;
+  // What is there of it does not make way for the rest.
+  std::vector<BlobKey> ours;
+  for (const RowsHit& rows : there.rows) ours.push_back(rows.key);
+  for (const PlaceHit& place : there.places) {
+    if (std::ranges::binary_search(outline.places, place.position, {}, &PlaceOutline::position)) {
+      ours.push_back(place.key);
+    }
+  }
+  store_.touch(ours, at.moment.ms);
+  at.plan = plan_keeping(
+      outline, [&](double saves_per_byte) { return store_.room_for(saves_per_byte, at.moment); });
+  store_.revalue(at.plan.there, at.moment);
+  note_left();
+}
+
+// One blob. Of a path's core the next rows, or the next place whose rows are there: so wherever
+// this ends, what has been written is a conversation's beginning.
+bool LowerTier::keep_something() {
+  if (!keeping_ && !take_next_path() && !go_on_with_steps()) return false;
+  if (!keep_next(*keeping_)) {
     finish_path();
     return true;
   }
+  note_left();
   publish();
+  return true;
+}
+
+bool LowerTier::go_on_with_steps() {
+  if (steps_left_.empty()) return false;
+  keeping_ = std::move(steps_left_.front());
+  steps_left_.pop_front();
+  return true;
+}
+
+bool LowerTier::keep_next(Keeping& at) {
+  const auto& core = at.plan.core;
+  const bool stands = at.core_done < core.size() &&
+                      (at.rows_done >= at.rows_end() ||
+                       at.path.places[core[at.core_done].index].position <= at.rows_done);
+  if (stands) {
+    keep_place(core[at.core_done++]);
+  } else if (at.rows_done < at.rows_end()) {
+    const TokenPos end = std::min(at.rows_done + options_.blob_tokens, at.rows_end());
+    keep_rows({at.rows_done, end});
+    at.rows_done = end;
+  } else if (at.steps_done < at.plan.steps.size()) {
+    keep_place(at.plan.steps[at.steps_done++]);
+    // Another path's core may have come meanwhile.
+    if (!at.all_written()) steps_left_.push_front(std::move(keeping_));
+    return keeping_ == nullptr;
+  } else {
+    return false;
+  }
+  if (at.core_written() && at.steps_done == 0 && !at.plan.steps.empty()) {
+    steps_left_.push_back(std::move(keeping_));
+    if (steps_left_.size() > options_.paths_max) steps_left_.pop_front();
+  }
   return true;
 }
 
@@ -204,12 +288,12 @@ void LowerTier::keep_rows(TokenRange range) {
     return;
   }
   blob.path = BlobPath::of_rows(at.path.space, at.names, at.path.keys, range);
-  blob.saves = static_cast<std::uint64_t>(range.length());
-  put(blob);
+  put(blob, std::nullopt);
 }
 
-void LowerTier::keep_place(const KeptPlace& place) {
+void LowerTier::keep_place(const PlaceToKeep& kept) {
   Keeping& at = *keeping_;
+  const KeptPlace& place = at.path.places[kept.index];
   PlaceBlob blob;
   blob.snapshot = place.snapshot.lock();
   if (const auto logits = place.logits.lock()) blob.logits = *logits;
@@ -221,16 +305,18 @@ void LowerTier::keep_place(const KeptPlace& place) {
   }
   blob.path = BlobPath::of_place(at.path.space, at.names, at.path.keys, place.position);
   blob.marks = place.marks;
-  blob.saves = place.saves;
-  put(blob);
+  put(blob, kept.saves);
 }
 
+// Rows are worth what they weigh.
 template <typename AnyBlob>
-void LowerTier::put(const AnyBlob& blob) {
+void LowerTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
+  Keeping& at = *keeping_;
   const auto facts = outline(blob);
   if (!facts) return note_trouble(facts.error().message);
-  if (store_.holds(*facts)) return keeping_->present.push_back(facts->key);
-  const auto answer = store_.put(blob, clock_.unix_ms());
+  blob.saves = saves ? *saves : at.plan.rows_save(facts->bytes);
+  if (store_.holds(*facts)) return;
+  const auto answer = store_.put(blob, at.moment);
   if (!answer) return note_trouble(answer.error().message);
   if (*answer == PutAnswer::kDeclined && store_.stats().full) {
     return note_trouble("the volume is full");
@@ -238,9 +324,16 @@ void LowerTier::put(const AnyBlob& blob) {
   if (in_trouble_ && on_trouble) on_trouble("");
   in_trouble_ = false;
   if (*answer != PutAnswer::kStored || options_.busy_bytes_per_s == 0) return;
-  const std::chrono::duration<double> pause(static_cast<double>(facts->bytes) /
-                                            static_cast<double>(options_.busy_bytes_per_s));
+  const std::chrono::duration<double> pause(static_cast<double>(facts->bytes) / bytes_per_s_now());
   write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
+}
+
+// While requests are at work.
+double LowerTier::bytes_per_s_now() const {
+  const auto usual = static_cast<double>(options_.busy_bytes_per_s);
+  if (keeping_->core_written()) return usual;
+  const std::chrono::duration<double> takes(options_.core_takes);
+  return std::max(usual, static_cast<double>(keeping_->plan.missing) / takes.count());
 }
 
 // The rest of the path is given up: the next one that goes this way brings it along.
@@ -249,21 +342,24 @@ void LowerTier::note_trouble(const std::string& what) {
   if (!in_trouble_ && on_trouble) on_trouble(what);
   in_trouble_ = true;
   keeping_->path.rows.clear();
-  keeping_->path.places.clear();
+  keeping_->plan = {};
   const std::chrono::duration<double, std::milli> pause(options_.pause_after_failure_ms);
   write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
 }
 
-// The whole path was used, so that no part of it outlives what stands on it for long.
 void LowerTier::finish_path() {
-  if (!keeping_->present.empty()) store_.touch(keeping_->present, clock_.unix_ms());
   keeping_.reset();
-  {
-    const std::lock_guard lock(mutex_);
-    working_ = false;
-  }
+  note_left();
   publish();
   idle_.notify_all();
+}
+
+void LowerTier::note_left() {
+  ByteCount left = keeping_ ? keeping_->left() : 0;
+  for (const auto& path : steps_left_) left += path->left();
+  const std::lock_guard lock(mutex_);
+  left_ = left;
+  working_ = keeping_ != nullptr || !steps_left_.empty();
 }
 
 void LowerTier::publish() {
@@ -337,7 +433,8 @@ void LowerTier::clear() {
     paths_.clear();
   }
   ask([this] {
-    if (keeping_) finish_path();
+    steps_left_.clear();
+    finish_path();
     store_.shrink_to(0, clock_.unix_ms());
   });
 }
@@ -349,7 +446,8 @@ void LowerTier::distrust(SpaceKey space, const std::string& why) {
   }
   used_.insert(space);
   ask([this, spaces = used_, why] {
-    if (keeping_) finish_path();
+    steps_left_.clear();
+    finish_path();
     for (const SpaceKey one : spaces) store_.distrust(one, why);
   });
 }
@@ -360,7 +458,8 @@ LowerStatus LowerTier::status() const {
   const std::lock_guard lock(mutex_);
   LowerStatus status = published_;
   status.paths_waiting = paths_.size() + (working_ ? 1 : 0);
-  for (const KeptPath& path : paths_) status.bytes_waiting += path.bytes;
+  status.bytes_waiting = left_;
+  for (const KeptPath& path : paths_) status.bytes_waiting += path.bytes();
   status.bytes_per_ms = bytes_per_ms_;
   return status;
 }
@@ -372,8 +471,8 @@ bool LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
   for (;;) {
     if (paths_.empty() && !working_ && urgent_.empty()) return true;
     if (stop_) return false;
-    ByteCount left = 0;
-    for (const KeptPath& path : paths_) left += path.bytes;
+    ByteCount left = left_;
+    for (const KeptPath& path : paths_) left += path.bytes();
     lock.unlock();
     const bool goes_on = go_on(left);
     lock.lock();

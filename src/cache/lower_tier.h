@@ -12,8 +12,10 @@
 // Writing behind. Paths that wait to be kept refer to memory's states weakly: memory may drop
 // what has not been written yet, and then it is not written. So this tier holds nothing
 // alive but the blob that it is writing (W1). A path rests before it is written: often the
-// next turn takes its place, and a snapshot less is written. While requests are at work it
-// writes slowly, and after a failure not for a while.
+// next turn takes its place, and a snapshot less is written. What of it the next turn needs comes
+// first (keep_plan.h); the steps of all paths are written when no such core waits. While requests
+// are at work it writes slowly, though no core takes much longer than `core_takes`, and after a
+// failure not for a while.
 //
 // Invariants, W2 verified by check(), W1 by the tests:
 //   W1  at most one blob's states are held alive, and only inside work()
@@ -53,6 +55,8 @@ struct LowerOptions {
   // Written while requests are at work; 0: as fast as it goes. On a processor that computes,
   // every byte that is hashed and written holds up a step.
   ByteCount busy_bytes_per_s = ByteCount{2} << 20;
+  // Unless what the next turn of a conversation needs would take longer than this to be safe.
+  std::chrono::milliseconds core_takes{60'000};
   double pause_after_failure_ms = 10'000;
   double bytes_per_ms = 0.3e6;  // until something was read: a disk of the slower kind
 };
@@ -108,7 +112,7 @@ class LowerTier final : public Below {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  // The path that is being written.
+  // A path that is being written.
   struct Keeping;
 
   void run();
@@ -116,13 +120,18 @@ class LowerTier final : public Below {
                              const Pending<Brought>& reply);
   [[nodiscard]] bool keep_something();
   bool take_next_path();
+  void begin_path(KeptPath path);
+  bool go_on_with_steps();
+  bool keep_next(Keeping& at);
   [[nodiscard]] bool rested(const KeptPath& path) const;
   void keep_rows(TokenRange range);
-  void keep_place(const KeptPlace& place);
+  void keep_place(const PlaceToKeep& place);
   template <typename AnyBlob>
-  void put(const AnyBlob& blob);
+  void put(AnyBlob& blob, std::optional<std::uint64_t> saves);
+  [[nodiscard]] double bytes_per_s_now() const;
   void note_trouble(const std::string& what);
   void finish_path();
+  void note_left();
   void publish();
   [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock) REQUIRES_LOCK(mutex_);
 
@@ -139,6 +148,7 @@ class LowerTier final : public Below {
 
   // The thread's own.
   std::unique_ptr<Keeping> keeping_;
+  std::deque<std::unique_ptr<Keeping>> steps_left_;  // their cores are written
   bool in_trouble_ = false;
   Clock::TimePoint write_again_{};  // not before
 
@@ -149,7 +159,8 @@ class LowerTier final : public Below {
   std::deque<KeptPath> paths_ GUARDED_BY(mutex_);
   bool stop_ GUARDED_BY(mutex_) = false;
   bool hurry_ GUARDED_BY(mutex_) = false;
-  bool working_ GUARDED_BY(mutex_) = false;  // a path is being written
+  ByteCount left_ GUARDED_BY(mutex_) = 0;    // of paths that are being written
+  bool working_ GUARDED_BY(mutex_) = false;  // there is such a path
   LowerStatus published_ GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -29,9 +29,12 @@ struct Held {
     path.keys = keys;
     for (const BlockUse& use : rows) path.rows.push_back({use.block, use.range});
     for (const PlaceBlob& place : places) {
-      path.places.push_back({place.path.range.end, place.snapshot, place.marks, place.saves});
+      path.places.push_back({.position = place.path.range.end,
+                             .snapshot = place.snapshot,
+                             .marks = place.marks,
+                             .bytes = 40});
     }
-    path.bytes = 1;
+    path.bytes_per_token = 3;
     return path;
   }
 

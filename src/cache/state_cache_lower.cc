@@ -1,5 +1,6 @@
 // What comes up from the tier below, and what goes down to it.
 #include <algorithm>
+#include <ranges>
 
 #include "cache/state_cache.h"
 
@@ -15,6 +16,8 @@ constexpr int kTriesMax = 3;
 // this.
 constexpr double kPatienceMs = 3000.0;
 constexpr double kPatienceLeastMs = 100.0;
+// Steps keep this many times the distance that they have where memory is scarce.
+constexpr TokenPos kSparseSteps = 5;
 
 }  // namespace
 
@@ -153,9 +156,9 @@ void StateCache::keep_front(const Prompt& prompt, TokenPos front) {
 
 // Where the conversation goes on: at the deepest place, at the last prompt's end where the
 // client does not repeat the answer as it was, or where the answer began, if that is asked for
-// again. Where others begin: at ends of system prompts
-// and junctions. Between them as far apart as when memory is scarce, so that all snapshots
-// together weigh no more than the rows.
+// again. Where others begin: at ends of system prompts and junctions. And steps between them: near
+// the end as memory has them (plan/placement.h, P4), each twice as far from it as the last, and
+// else so far apart that together they weigh less than the rows.
 std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, TokenSpan keys) const {
   std::vector<const Stop*> places;
   const Stop* last_prompt = nullptr;
@@ -172,22 +175,31 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, Toke
     logits = ends_.peek(EndKey::of(match.space, prompt));
   }
   if (logits != nullptr && !last_end->has_snapshot) places = {last_end};  // there are no others
-  const TokenPos spacing = scarce_distance();
+  const TokenPos end = places.empty() ? 0 : places.back()->position;
+  const TokenPos sparse = kSparseSteps * scarce_distance();
   std::vector<KeptPlace> kept;
-  TokenPos last = 0;
-  for (const Stop* stop : places) {
+  TokenPos above = 0;  // the last kept, counted from the end
+  for (const Stop* stop : std::views::reverse(places)) {
     const bool asked_again = stop == last_end && logits != nullptr;
     const bool goes_on = stop == places.back() || stop == last_prompt || asked_again;
     const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);
-    const TokenPos fresh = stop->position - last;
-    if (!goes_on && !shared && fresh < spacing) continue;
-    // Few tokens may stand between two places, and yet each is the one that is wanted.
-    const TokenPos saves = std::max(fresh, std::min(spacing, stop->position));
-    kept.push_back({stop->position, memory_.tree().snapshot(stop->node), stop->marks,
-                    static_cast<std::uint64_t>(saves),
-                    asked_again ? LogitsPtr(logits) : LogitsPtr(), stop->has_snapshot});
-    last = stop->position;
+    const TokenPos distance = end - stop->position;
+    const bool is_step =
+        distance >= std::min(std::max(2 * above, options_.merged_chunk), above + sparse);
+    if (!goes_on && !shared && !is_step) continue;
+    KeptPlace place;
+    place.position = stop->position;
+    place.snapshot = memory_.tree().snapshot(stop->node);
+    place.marks = stop->marks;
+    place.role = goes_on ? PlaceRole::kGoesOn : shared ? PlaceRole::kShared : PlaceRole::kStep;
+    if (stop->has_snapshot) place.bytes = memory_.snapshot_bytes(stop->position);
+    if (asked_again) place.logits = logits;
+    if (asked_again) place.bytes += logits->bytes.size();
+    place.needs_snapshot = stop->has_snapshot;
+    kept.push_back(std::move(place));
+    above = distance;
   }
+  std::ranges::reverse(kept);
   return kept;
 }
 
@@ -207,8 +219,8 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
       path.rows.push_back({use.block, use.range});
     }
   }
-  path.bytes = static_cast<ByteCount>(length) * memory_.bytes_per_token() +
-               path.places.size() * memory_.snapshot_bytes(length);
+  path.bytes_per_token = needs.blocks ? memory_.bytes_per_token() : 0;
+  path.needs_places = needs.snapshot;
   lower_->keep(std::move(path));
 }
 

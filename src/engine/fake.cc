@@ -32,8 +32,9 @@ StateShape shape_of(const FakeOptions& options) {
         {.kind = PartKind::kWindow, .bytes_per_token = 8, .window = options.window});
   }
   if (recurrent) {
-    shape.parts.push_back(
-        {.kind = PartKind::kSnapshot, .bytes_fixed = 8, .rollback_depth = options.rollback_depth});
+    shape.parts.push_back({.kind = PartKind::kSnapshot,
+                           .bytes_fixed = options.snapshot_bytes,
+                           .rollback_depth = options.rollback_depth});
   }
   return shape;
 }
@@ -259,6 +260,7 @@ Result<SavedState> FakeEngine::save(SlotId slot, SaveScope scope) const {
   if (wanted == FakeFault::kFail) return failure("save was told to fail");
   SavedState saved{.scope = scope, .length = now.length, .checksum = 0, .bytes = {}};
   put(saved.bytes, now.recurrent);
+  if (has(PartKind::kSnapshot)) saved.bytes.resize(options_.snapshot_bytes);  // the rest is filling
   put(saved.bytes, now.window.size());
   for (const std::uint64_t row : now.window) put(saved.bytes, row);
   if (scope == SaveScope::kWhole) {
@@ -283,11 +285,13 @@ Result<void> FakeEngine::load(SlotId slot, const SavedStateView& saved) {
     return refuse("the slot holds fewer tokens than the snapshot.");
   }
   if (hash_bytes(saved.bytes) != saved.checksum) return refuse("its bytes are damaged.");
-  if (saved.bytes.size() < 16) return refuse("it is too short.");
+  const std::size_t filling = has(PartKind::kSnapshot) ? options_.snapshot_bytes - 8 : 0;
+  if (saved.bytes.size() < 16 + filling) return refuse("it is too short.");
   std::span<const std::byte> bytes(saved.bytes);
   State fresh;
   fresh.length = saved.length;
   fresh.recurrent = take(bytes);
+  bytes = bytes.subspan(filling);
   const std::uint64_t window_rows = take(bytes);
   if (bytes.size() < window_rows * 8) return refuse("it is too short.");
   for (std::uint64_t i = 0; i < window_rows; ++i) fresh.window.push_back(take(bytes));

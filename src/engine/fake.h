@@ -41,6 +41,7 @@ struct FakeOptions {
   TokenPos window = 32;
   TokenPos rollback_depth = 0;
   TokenPos decode_tokens_max = 16;
+  ByteCount snapshot_bytes = 8;  // of the recurrent part; a row has 8
   bool chunk_sensitive = false;
   // Asked before every operation.
   std::function<FakeFault(FakeOperation)> faults;

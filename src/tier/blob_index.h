@@ -20,6 +20,12 @@
 
 namespace holdfast {
 
+// What a blob is worth from now on.
+struct BlobWorth {
+  BlobKey key;
+  std::uint64_t saves = 0;  // as BlobFacts::saves
+};
+
 struct IndexEntry {
   BlobFacts facts;
   std::int64_t used_ms = 0;  // last put or touched
@@ -57,6 +63,9 @@ class BlobIndex {
   [[nodiscard]] virtual Result<void> put(std::span<const IndexEntry> entries) = 0;
   [[nodiscard]] virtual Result<void> erase(std::span<const BlobKey> keys) = 0;
   [[nodiscard]] virtual Result<void> touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;
+  // Used now, and worth so much from now on.
+  [[nodiscard]] virtual Result<void> revalue(std::span<const BlobWorth> worths,
+                                             std::int64_t now_ms) = 0;
   // All that stand at one of these anchors, in no order.
   [[nodiscard]] virtual Result<std::vector<IndexEntry>> along(
       SpaceKey space, std::span<const PathName> anchors) = 0;

@@ -23,6 +23,12 @@
 
 namespace holdfast {
 
+// When something is put or used. What belongs together has one moment, however long putting it
+// takes: none of it makes way for the rest, and it all grows old together.
+struct Moment {
+  std::int64_t ms = 0;
+};
+
 enum class PutAnswer {
   kStored,
   kPresent,   // it was there already; counts as used
@@ -44,6 +50,8 @@ struct RowsHit {
   BlobKey key;
   TokenRange range;
   ByteCount bytes = 0;  // of the whole blob
+  std::uint64_t saves = 0;
+  bool whole = true;  // all of the blob agrees
 };
 
 // What lies along one prompt.
@@ -84,10 +92,18 @@ class BlobStore {
   [[nodiscard]] virtual ByteCount budget() const = 0;
   [[nodiscard]] virtual const StoreStats& stats() const = 0;
 
+  // Now, or the latest time that the store knows of: a clock that was put back makes nothing that
+  // is put from then on old.
+  [[nodiscard]] virtual Moment moment(std::int64_t now_ms) = 0;
+
   // Durable when it is answered with kStored. An Error: the blob is not valid, or the system
   // failed; nothing was stored. A richer blob of the same key takes the other's place.
-  [[nodiscard]] virtual Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms) = 0;
-  [[nodiscard]] virtual Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms) = 0;
+  [[nodiscard]] virtual Result<PutAnswer> put(const RowsBlob& blob, Moment moment) = 0;
+  [[nodiscard]] virtual Result<PutAnswer> put(const PlaceBlob& blob, Moment moment) = 0;
+
+  // So many bytes at most could be put at this moment, all together, if each byte saves so many
+  // tokens: what is free, and what would make way.
+  [[nodiscard]] virtual ByteCount room_for(double saves_per_byte, Moment moment) const = 0;
 
   // Whether a blob of this key, with all of these parts, is there. No I/O.
   [[nodiscard]] virtual bool holds(const BlobFacts& facts) const = 0;
@@ -107,6 +123,8 @@ class BlobStore {
 
   // They were useful now.
   virtual void touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;
+  // They are part of what is put at this moment, and worth so much from now on.
+  virtual void revalue(std::span<const BlobWorth> worths, Moment moment) = 0;
   // Drops the least valuable until no more than `bytes` are held. Returns the bytes freed.
   virtual ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) = 0;
 };

@@ -70,25 +70,30 @@ ByteCount DiskStore::room() const {
 
 // --- putting -----------------------------------------------------------------------------
 
-Result<PutAnswer> DiskStore::put(const RowsBlob& blob, std::int64_t now_ms) {
-  return put_any(blob, now_ms);
-}
-Result<PutAnswer> DiskStore::put(const PlaceBlob& blob, std::int64_t now_ms) {
-  return put_any(blob, now_ms);
+Moment DiskStore::moment(std::int64_t now_ms) {
+  see(now_ms);
+  return {now_ms_};
 }
 
-Result<PutAnswer> DiskStore::put(const Blob& blob, std::int64_t now_ms) {
-  return std::visit([&](const auto& content) { return put_any(content, now_ms); }, blob.content);
+Result<PutAnswer> DiskStore::put(const RowsBlob& blob, Moment moment) {
+  return put_any(blob, moment);
+}
+Result<PutAnswer> DiskStore::put(const PlaceBlob& blob, Moment moment) {
+  return put_any(blob, moment);
+}
+
+Result<PutAnswer> DiskStore::put(const Blob& blob, Moment moment) {
+  return std::visit([&](const auto& content) { return put_any(content, moment); }, blob.content);
 }
 
 template <typename AnyBlob>
-Result<PutAnswer> DiskStore::put_any(const AnyBlob& blob, std::int64_t now_ms) {
-  see(now_ms);
+Result<PutAnswer> DiskStore::put_any(const AnyBlob& blob, Moment moment) {
+  see(moment.ms);
   if (!writes()) return PutAnswer::kDeclined;
   const auto wanted = outline(blob);
   if (!wanted) return wanted.error();
-  if (const auto answer = answer_unread(*wanted)) return *answer;
-  const auto encoded = encode(blob, now_ms);  // reads every byte of it
+  if (const auto answer = answer_unread(*wanted, moment)) return *answer;
+  const auto encoded = encode(blob, moment.ms);  // reads every byte of it
   if (!encoded) return encoded.error();
   CHECK(encoded->facts.key == wanted->key && encoded->facts.bytes <= wanted->bytes);
   if (const int error = write_blob(*encoded); error != 0) {
@@ -98,7 +103,7 @@ Result<PutAnswer> DiskStore::put_any(const AnyBlob& blob, std::int64_t now_ms) {
     return failure;
   }
   forget(wanted->key);
-  enter(encoded->facts);
+  enter(encoded->facts, moment.ms);
   ++stats_.stored;
   stats_.stored_bytes += encoded->facts.bytes;
   return PutAnswer::kStored;
@@ -118,26 +123,26 @@ bool DiskStore::holds(const BlobFacts& facts) const {
 }
 
 // The answer, if no byte need be written for it. Otherwise there is room.
-std::optional<PutAnswer> DiskStore::answer_unread(const BlobFacts& facts) {
+std::optional<PutAnswer> DiskStore::answer_unread(const BlobFacts& facts, Moment moment) {
   const auto found = held_.find(facts.key);
   if (found != held_.end()) {
-    touch(std::span(&facts.key, 1), now_ms_);
+    use(facts.key, moment.ms);
     if (!is_improvement(found->second, facts)) return PutAnswer::kPresent;
   }
   Held wanted;
   wanted.bytes = facts.bytes;
   wanted.saves = facts.saves;
-  wanted.used_ms = now_ms_;
+  wanted.used_ms = moment.ms;
   const auto free = uninterrupted([&] { return files_.free_bytes(); });
   stats_.full = free.ok() && free.value < wanted.bytes + options_.free_min;
-  if (!stats_.full && make_room(wanted.bytes, value_of(wanted))) return std::nullopt;
+  if (!stats_.full && make_room(wanted.bytes, value_of(wanted), moment)) return std::nullopt;
   ++stats_.declined;
   return PutAnswer::kDeclined;
 }
 
-void DiskStore::enter(const BlobFacts& facts) {
-  hold(facts, now_ms_);
-  const IndexEntry entry{facts, now_ms_};
+void DiskStore::enter(const BlobFacts& facts, std::int64_t used_ms) {
+  hold(facts, used_ms);
+  const IndexEntry entry{facts, used_ms};
   index_put(std::span(&entry, 1));
 }
 
@@ -180,16 +185,30 @@ int DiskStore::settle_blob(const BlobFacts& facts, const std::string& folder) {
   forget(facts.key);
   index_erase(std::span(&facts.key, 1));
   const int removed = uninterrupted([&] { return files_.remove(blob_path(facts.key)); });
-  if (removed != 0 && removed != ENOENT) enter(facts);
+  if (removed != 0 && removed != ENOENT) enter(facts, now_ms_);
   return error;
 }
 
 // --- room --------------------------------------------------------------------------------
 
+double DiskStore::value_of(double saves_per_byte, std::int64_t used_ms) const {
+  const double age_s = static_cast<double>(now_ms_ - std::min(used_ms, now_ms_)) / 1000;
+  return saves_per_byte / (age_s + options_.tau_s);
+}
+
 double DiskStore::value_of(const Held& held) const {
-  const double age_s = static_cast<double>(now_ms_ - std::min(held.used_ms, now_ms_)) / 1000;
-  return static_cast<double>(held.saves) / static_cast<double>(std::max<ByteCount>(held.bytes, 1)) /
-         (age_s + options_.tau_s);
+  const auto bytes = static_cast<double>(std::max<ByteCount>(held.bytes, 1));
+  return value_of(static_cast<double>(held.saves) / bytes, held.used_ms);
+}
+
+ByteCount DiskStore::room_for(double saves_per_byte, Moment moment) const {
+  if (!writes()) return 0;
+  const double worth = value_of(saves_per_byte, moment.ms);
+  ByteCount bytes = room() + stats_.quarantine_bytes;
+  for (const auto& [key, held] : held_) {
+    if (held.used_ms < moment.ms && value_of(held) < worth) bytes += held.bytes;
+  }
+  return bytes;
 }
 
 // In the order in which they would be dropped.
@@ -213,11 +232,11 @@ std::vector<BlobKey> DiskStore::cheapest_below(double worth) const {
   return keys;
 }
 
-bool DiskStore::make_room(ByteCount bytes, double worth) {
+bool DiskStore::make_room(ByteCount bytes, double worth, Moment moment) {
   if (bytes > options_.budget) return false;
   if (bytes <= room()) return true;
   std::vector<BlobKey> victims = cheapest_below(worth);
-  std::erase_if(victims, [&](const BlobKey& key) { return held_.at(key).used_ms >= now_ms_; });
+  std::erase_if(victims, [&](const BlobKey& key) { return held_.at(key).used_ms >= moment.ms; });
   ByteCount possible = room() + stats_.quarantine_bytes;
   for (const BlobKey& key : victims) possible += held_.at(key).bytes;
   if (possible < bytes) return false;
@@ -270,6 +289,28 @@ void DiskStore::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {
     if (const auto found = held_.find(key); found != held_.end()) found->second.used_ms = now_ms_;
   }
   if (auto touched = index_->touch(keys, now_ms_); !touched) mend_index(touched.error());
+}
+
+// It may have been used since that moment.
+void DiskStore::use(const BlobKey& key, std::int64_t used_ms) {
+  const auto found = held_.find(key);
+  if (found == held_.end() || found->second.used_ms >= used_ms) return;
+  found->second.used_ms = used_ms;
+  if (auto touched = index_->touch(std::span(&key, 1), used_ms); !touched) {
+    mend_index(touched.error());
+  }
+}
+
+void DiskStore::revalue(std::span<const BlobWorth> worths, Moment moment) {
+  see(moment.ms);
+  if (!writes()) return;
+  for (const BlobWorth& worth : worths) {
+    const auto found = held_.find(worth.key);
+    if (found == held_.end()) continue;
+    found->second.saves = worth.saves;
+    found->second.used_ms = std::max(found->second.used_ms, moment.ms);
+  }
+  if (auto done = index_->revalue(worths, moment.ms); !done) mend_index(done.error());
 }
 
 // --- quarantine --------------------------------------------------------------------------
@@ -389,8 +430,10 @@ void DiskStore::rebuild_index() {
   for (const auto& [key, held] : held_) files.push_back({key, held.bytes});
   for (const BlobFile& file : files) {
     if (auto entry = read_entry(file)) {
-      if (const auto found = held_.find(file.key); found != held_.end())
+      if (const auto found = held_.find(file.key); found != held_.end()) {
         entry->used_ms = found->second.used_ms;
+        entry->facts.saves = found->second.saves;
+      }
       entries.push_back(std::move(*entry));
     }
   }

@@ -20,11 +20,12 @@
 //
 //     saves / bytes / (seconds since it was used + tau)
 //
-// of what is worth less than the newcomer and was not used at this very moment; the deeper
+// of what is worth less than the newcomer and was not used at its moment or later; the deeper
 // one of two equals, because nothing stands on it. If that is not enough the newcomer is
-// declined and nothing has been dropped. Rows are worth no more than their own tokens by this:
-// touch() the whole path that was used, so that what stands on rows never outlives them for
-// long, or give rows the `saves` of what stands on them.
+// declined and nothing has been dropped. The store does not know what stands on what: whoever puts
+// a path gives its parts the same value per byte and one moment, so that they go one after the
+// other, from the deep end on, and not the places of all paths before the rows of any
+// (cache/keep_plan.h).
 //
 // Invariants, verified by check() (of a writer that is alone in its folder):
 //   D1  what is held, quarantine included, is the sum of the files, and within the budget
@@ -108,18 +109,26 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] const StoreStats& stats() const override { return stats_; }
 
   // -- as BlobStore promises; what fails a check is in quarantine then --
-  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms) override;
-  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms) override;
+  [[nodiscard]] Moment moment(std::int64_t now_ms) override;
+  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, Moment moment) override;
+  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, Moment moment) override;
+  [[nodiscard]] ByteCount room_for(double saves_per_byte, Moment moment) const override;
   [[nodiscard]] bool holds(const BlobFacts& facts) const override;
   [[nodiscard]] StoreMatch lookup(SpaceKey space, TokenSpan tokens) override;
   [[nodiscard]] Result<RowsBlob> load(const StoreMatch& match, const RowsHit& hit) override;
   [[nodiscard]] Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) override;
   void distrust(SpaceKey space, const std::string& why) override;
   void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override;
+  void revalue(std::span<const BlobWorth> worths, Moment moment) override;
   ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) override;
 
   // -- for those who look after a folder --
-  [[nodiscard]] Result<PutAnswer> put(const Blob& blob, std::int64_t now_ms);
+  // One blob that belongs to no other.
+  template <typename AnyBlob>
+  [[nodiscard]] Result<PutAnswer> put(const AnyBlob& blob, std::int64_t now_ms) {
+    return put(blob, moment(now_ms));
+  }
+  [[nodiscard]] Result<PutAnswer> put(const Blob& blob, Moment moment);
   // A blob by its name.
   [[nodiscard]] Result<Blob> load(const BlobKey& key, Verify verify = Verify::kParts);
   // What its header says, even if its content is damaged. Changes nothing. Errors as of load().
@@ -195,16 +204,18 @@ class DiskStore final : public BlobStore {
 
   // --- writing ---
   template <typename AnyBlob>
-  [[nodiscard]] Result<PutAnswer> put_any(const AnyBlob& blob, std::int64_t now_ms);
-  [[nodiscard]] std::optional<PutAnswer> answer_unread(const BlobFacts& facts);
-  void enter(const BlobFacts& facts);
+  [[nodiscard]] Result<PutAnswer> put_any(const AnyBlob& blob, Moment moment);
+  [[nodiscard]] std::optional<PutAnswer> answer_unread(const BlobFacts& facts, Moment moment);
+  void enter(const BlobFacts& facts, std::int64_t used_ms);
   [[nodiscard]] bool is_improvement(const Held& held, const BlobFacts& facts) const;
   [[nodiscard]] int write_blob(const EncodedBlob& blob);
   [[nodiscard]] int make_shard(const std::string& folder);
   [[nodiscard]] int settle_blob(const BlobFacts& facts, const std::string& folder);
-  [[nodiscard]] bool make_room(ByteCount bytes, double worth);
+  [[nodiscard]] bool make_room(ByteCount bytes, double worth, Moment moment);
+  [[nodiscard]] double value_of(double saves_per_byte, std::int64_t used_ms) const;
   [[nodiscard]] double value_of(const Held& held) const;
   [[nodiscard]] std::vector<BlobKey> cheapest_below(double worth) const;
+  void use(const BlobKey& key, std::int64_t used_ms);
   ByteCount drop(std::span<const BlobKey> keys, ByteCount enough);
   void hold(const BlobFacts& facts, std::int64_t used_ms);
   void hold_as(const BlobKey& key, const Held& held);

@@ -32,6 +32,9 @@ class KeptIndex final : public BlobIndex {
   Result<void> touch(std::span<const BlobKey> k, std::int64_t n) override {
     return kept_->touch(k, n);
   }
+  Result<void> revalue(std::span<const BlobWorth> w, std::int64_t n) override {
+    return kept_->revalue(w, n);
+  }
   Result<std::vector<IndexEntry>> along(SpaceKey s, std::span<const PathName> a) override {
     return kept_->along(s, a);
   }

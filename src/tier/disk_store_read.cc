@@ -45,7 +45,7 @@ void DiskStore::sort_in(StoreMatch& match, const std::vector<IndexEntry>& entrie
     if (writes() ? !held_.contains(facts.key) : unreadable_.contains(facts.key)) continue;
     const TokenPos end = agreed_end(facts.path, match.tokens, match.anchors);
     if (facts.kind == BlobKind::kRows && end > range.begin)
-      rows.push_back({facts.key, {range.begin, end}, facts.bytes});
+      rows.push_back({facts.key, {range.begin, end}, facts.bytes, facts.saves, end == range.end});
     if (facts.kind == BlobKind::kPlace && end == range.end)
       match.places.push_back({facts.key, end, facts.bytes, facts.saves, facts.marks, facts.logits});
   }
@@ -123,7 +123,7 @@ Result<Blob> DiskStore::load_for(const StoreMatch& match, const BlobKey& key, To
   note_failure("the index had wrong tokens for a blob");
   if (writes()) {
     forget(key);
-    enter(blob->facts);
+    enter(blob->facts, now_ms_);
   }
   return Error{ErrorCode::kNotFound, "the blob is of other tokens", {}};
 }

@@ -333,6 +333,9 @@ struct SharedIndex final : BlobIndex {
   Result<void> touch(std::span<const BlobKey> k, std::int64_t n) override {
     return guard(kept_.touch(k, n));
   }
+  Result<void> revalue(std::span<const BlobWorth> w, std::int64_t n) override {
+    return guard(kept_.revalue(w, n));
+  }
   Result<std::vector<IndexEntry>> along(SpaceKey s, std::span<const PathName> a) override {
     return guard(kept_.along(s, a));
   }

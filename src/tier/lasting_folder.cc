@@ -36,17 +36,17 @@ const StoreStats& LastingFolder::stats() const {
 }
 
 template <typename AnyBlob>
-Result<PutAnswer> LastingFolder::put_any(const AnyBlob& blob, std::int64_t now_ms) {
-  auto answer = folder_->put(blob, now_ms);
-  return !answer && renew(now_ms) ? folder_->put(blob, now_ms) : answer;
+Result<PutAnswer> LastingFolder::put_any(const AnyBlob& blob, Moment moment) {
+  auto answer = folder_->put(blob, moment);
+  return !answer && renew(moment.ms) ? folder_->put(blob, moment) : answer;
 }
 
-Result<PutAnswer> LastingFolder::put(const RowsBlob& blob, std::int64_t now_ms) {
-  return put_any(blob, now_ms);
+Result<PutAnswer> LastingFolder::put(const RowsBlob& blob, Moment moment) {
+  return put_any(blob, moment);
 }
 
-Result<PutAnswer> LastingFolder::put(const PlaceBlob& blob, std::int64_t now_ms) {
-  return put_any(blob, now_ms);
+Result<PutAnswer> LastingFolder::put(const PlaceBlob& blob, Moment moment) {
+  return put_any(blob, moment);
 }
 
 bool LastingFolder::renew(std::int64_t now_ms) {

@@ -37,8 +37,12 @@ class LastingFolder final : public BlobStore {
   [[nodiscard]] StoreRole role() const override { return folder_->role(); }
   [[nodiscard]] ByteCount budget() const override { return folder_->budget(); }
   [[nodiscard]] const StoreStats& stats() const override;
-  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, std::int64_t now_ms) override;
-  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, std::int64_t now_ms) override;
+  [[nodiscard]] Moment moment(std::int64_t now_ms) override { return folder_->moment(now_ms); }
+  [[nodiscard]] Result<PutAnswer> put(const RowsBlob& blob, Moment moment) override;
+  [[nodiscard]] Result<PutAnswer> put(const PlaceBlob& blob, Moment moment) override;
+  [[nodiscard]] ByteCount room_for(double saves_per_byte, Moment moment) const override {
+    return folder_->room_for(saves_per_byte, moment);
+  }
   [[nodiscard]] bool holds(const BlobFacts& facts) const override { return folder_->holds(facts); }
   [[nodiscard]] StoreMatch lookup(SpaceKey space, TokenSpan tokens) override {
     return folder_->lookup(space, tokens);
@@ -53,6 +57,9 @@ class LastingFolder final : public BlobStore {
   void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override {
     folder_->touch(keys, now_ms);
   }
+  void revalue(std::span<const BlobWorth> worths, Moment moment) override {
+    folder_->revalue(worths, moment);
+  }
   ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) override {
     return folder_->shrink_to(bytes, now_ms);
   }
@@ -62,7 +69,7 @@ class LastingFolder final : public BlobStore {
       : path_(std::move(path)), options_(std::move(options)), folder_(std::move(folder)) {}
 
   template <typename AnyBlob>
-  [[nodiscard]] Result<PutAnswer> put_any(const AnyBlob& blob, std::int64_t now_ms);
+  [[nodiscard]] Result<PutAnswer> put_any(const AnyBlob& blob, Moment moment);
   [[nodiscard]] bool renew(std::int64_t now_ms);
 
   const std::string path_;

@@ -25,7 +25,7 @@ class Lasting : public ::testing::Test {
     folder_->on_renewed = [this] { ++renewed_; };
   }
   [[nodiscard]] bool put(const RowsBlob& blob) {
-    const auto answer = folder_->put(blob, 2);
+    const auto answer = folder_->put(blob, folder_->moment(2));
     return answer && *answer == PutAnswer::kStored;
   }
   [[nodiscard]] TokenPos covered() { return folder_->lookup(kSpace, maker_.path()).covered; }

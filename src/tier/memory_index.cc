@@ -51,6 +51,16 @@ Result<void> MemoryIndex::touch(std::span<const BlobKey> keys, std::int64_t now_
   return {};
 }
 
+Result<void> MemoryIndex::revalue(std::span<const BlobWorth> worths, std::int64_t now_ms) {
+  for (const BlobWorth& worth : worths) {
+    const auto found = entries_.find(worth.key);
+    if (found == entries_.end()) continue;
+    found->second.facts.saves = worth.saves;
+    found->second.used_ms = now_ms;
+  }
+  return {};
+}
+
 Result<std::vector<IndexEntry>> MemoryIndex::along(SpaceKey space,
                                                    std::span<const PathName> anchors) {
   std::vector<IndexEntry> found;

@@ -13,6 +13,8 @@ class MemoryIndex final : public BlobIndex {
   [[nodiscard]] Result<void> put(std::span<const IndexEntry> entries) override;
   [[nodiscard]] Result<void> erase(std::span<const BlobKey> keys) override;
   [[nodiscard]] Result<void> touch(std::span<const BlobKey> keys, std::int64_t now_ms) override;
+  [[nodiscard]] Result<void> revalue(std::span<const BlobWorth> worths,
+                                     std::int64_t now_ms) override;
   [[nodiscard]] Result<std::vector<IndexEntry>> along(SpaceKey space,
                                                       std::span<const PathName> anchors) override;
   [[nodiscard]] Result<std::vector<BlobSummary>> list() override;

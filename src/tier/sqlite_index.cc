@@ -141,7 +141,7 @@ SqliteIndex::~SqliteIndex() { disconnect(); }
 
 // Statements before the database they belong to.
 void SqliteIndex::disconnect() {
-  for (Statement* statement : {&put_, &erase_, &touch_, &along_, &list_, &totals_})
+  for (Statement* statement : {&put_, &erase_, &touch_, &revalue_, &along_, &list_, &totals_})
     statement->reset();
   database_.reset();
 }
@@ -213,6 +213,7 @@ Result<void> SqliteIndex::prepare_all() {
                   ", tokens) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
       {&erase_, "DELETE FROM blob WHERE key = ?1"},
       {&touch_, "UPDATE blob SET used = ?2 WHERE key = ?1"},
+      {&revalue_, "UPDATE blob SET used = ?2, saves = ?3 WHERE key = ?1"},
       {&along_, "SELECT " + columns + ", tokens FROM blob WHERE space = ?1 AND anchor = ?2"},
       {&list_, "SELECT " + columns + " FROM blob"},
       // Rows that list() would leave out for these two columns are left out.
@@ -307,6 +308,18 @@ Result<void> SqliteIndex::touch(std::span<const BlobKey> keys, std::int64_t now_
       bind_value(touch_.get(), 1, key.bytes);
       bind_value(touch_.get(), 2, now_ms);
       if (auto done = finish(touch_.get()); !done) return done;
+    }
+    return {};
+  });
+}
+
+Result<void> SqliteIndex::revalue(std::span<const BlobWorth> worths, std::int64_t now_ms) {
+  return in_transaction([&]() -> Result<void> {
+    for (const BlobWorth& worth : worths) {
+      bind_value(revalue_.get(), 1, worth.key.bytes);
+      bind_value(revalue_.get(), 2, now_ms);
+      bind_value(revalue_.get(), 3, static_cast<std::int64_t>(worth.saves));
+      if (auto done = finish(revalue_.get()); !done) return done;
     }
     return {};
   });

@@ -35,6 +35,8 @@ class SqliteIndex final : public BlobIndex {
   [[nodiscard]] Result<void> put(std::span<const IndexEntry> entries) override;
   [[nodiscard]] Result<void> erase(std::span<const BlobKey> keys) override;
   [[nodiscard]] Result<void> touch(std::span<const BlobKey> keys, std::int64_t now_ms) override;
+  [[nodiscard]] Result<void> revalue(std::span<const BlobWorth> worths,
+                                     std::int64_t now_ms) override;
   [[nodiscard]] Result<std::vector<IndexEntry>> along(SpaceKey space,
                                                       std::span<const PathName> anchors) override;
   [[nodiscard]] Result<std::vector<BlobSummary>> list() override;
@@ -67,7 +69,7 @@ class SqliteIndex final : public BlobIndex {
   FileSystem& files_;
   const StoreRole role_;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
-  Statement put_, erase_, touch_, along_, list_, totals_;
+  Statement put_, erase_, touch_, revalue_, along_, list_, totals_;
 };
 
 }  // namespace holdfast

@@ -1,0 +1,167 @@
+#include "cache/keep_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace holdfast {
+
+namespace {
+
+// How much likelier a conversation goes on than that a prompt parts from it at one of its steps,
+// as in memory (plan/eviction.h: tip and interior).
+constexpr std::uint64_t kStepOdds = 16;
+
+bool in_core(const PlaceOutline& place, TokenPos end) {
+  return place.position == end || (place.position < end && place.role != PlaceRole::kStep);
+}
+
+bool is_there(const PathOutline& path, TokenPos position) {
+  return std::ranges::binary_search(path.there, position, {}, &PlaceHit::position);
+}
+
+ByteCount rows_bytes(const PathOutline& path, TokenPos tokens) {
+  return path.bytes_per_token * static_cast<ByteCount>(tokens);
+}
+
+// The last rows of a path are fewer than a blob holds, and written again when it goes on.
+bool is_outgrown(const PathOutline& path, const RowsHit& rows, TokenPos end) {
+  return rows.whole && rows.range.length() < path.blob_tokens && rows.range.end < end;
+}
+
+struct Core {
+  ByteCount missing = 0;
+  double saves_per_byte = 0.0;
+};
+
+Core core_up_to(const PathOutline& path, TokenPos end) {
+  TokenPos covered = 0;
+  for (const RowsHit& rows : path.rows_there) {
+    if (!is_outgrown(path, rows, end)) covered = std::min(rows.range.end, end);
+  }
+  Core core;
+  core.missing = rows_bytes(path, end - covered);
+  ByteCount last = 0;
+  for (const PlaceOutline& place : path.places) {
+    if (!in_core(place, end)) continue;
+    last = place.bytes;
+    if (!is_there(path, place.position)) core.missing += place.bytes;
+  }
+  const ByteCount bytes = std::max<ByteCount>(rows_bytes(path, end) + last, 1);
+  core.saves_per_byte = static_cast<double>(end) / static_cast<double>(bytes);
+  return core;
+}
+
+bool fits(const Core& core, const BytesFor& room_for) {
+  return core.missing == 0 || core.missing <= room_for(core.saves_per_byte);
+}
+
+// Where the core ends: as deep as there is room.
+TokenPos core_end(const PathOutline& path, const BytesFor& room_for) {
+  if (!path.needs_places) {
+    TokenPos end = path.length;
+    while (end > 0 && !fits(core_up_to(path, end), room_for)) {
+      const Core core = core_up_to(path, end);
+      const ByteCount over = core.missing - room_for(core.saves_per_byte);
+      const auto tokens = over / std::max<ByteCount>(path.bytes_per_token, 1) + 1;
+      end = anchor_at(end - static_cast<TokenPos>(std::min<ByteCount>(tokens, end)));
+    }
+    return end;
+  }
+  for (auto place = path.places.rbegin(); place != path.places.rend(); ++place) {
+    if (fits(core_up_to(path, place->position), room_for)) return place->position;
+  }
+  return 0;
+}
+
+std::uint64_t saved_by(double saves_per_byte, ByteCount bytes) {
+  const double saves = std::round(saves_per_byte * static_cast<double>(bytes));
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(saves), 1);
+}
+
+// What would be read again without a step: the way from the place below it.
+class StepWorth {
+ public:
+  StepWorth(const PathOutline& path, double most) : most_(most) {
+    for (const PlaceOutline& place : path.places) positions_.insert(place.position);
+    for (const PlaceHit& place : path.there) positions_.insert(place.position);
+  }
+  [[nodiscard]] std::uint64_t at(TokenPos position, ByteCount bytes) const {
+    const auto here = positions_.lower_bound(position);
+    const TokenPos below = here == positions_.begin() ? 0 : *std::prev(here);
+    const auto saves = static_cast<std::uint64_t>(position - below) / kStepOdds;
+    const auto limit = static_cast<std::uint64_t>(most_ * static_cast<double>(bytes));
+    return std::min(saves, limit);
+  }
+
+ private:
+  std::set<TokenPos> positions_;
+  double most_;
+};
+
+}  // namespace
+
+std::uint64_t KeepPlan::rows_save(ByteCount bytes) const { return saved_by(saves_per_byte, bytes); }
+
+KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for) {
+  KeepPlan plan;
+  plan.length = core_end(path, room_for);
+  if (plan.length == 0) return plan;
+  const Core core = core_up_to(path, plan.length);
+  plan.saves_per_byte = core.saves_per_byte;
+  plan.missing = core.missing;
+  const StepWorth step(path, core.saves_per_byte);
+  for (std::size_t i = 0; i < path.places.size(); ++i) {
+    const PlaceOutline& place = path.places[i];
+    if (in_core(place, plan.length)) {
+      plan.core.push_back({i, saved_by(core.saves_per_byte, place.bytes)});
+    } else if (place.position < plan.length) {
+      plan.steps.insert(plan.steps.begin(), {i, step.at(place.position, place.bytes)});
+    }
+  }
+  // Rows may also be those of another path that is worth more.
+  for (const RowsHit& rows : path.rows_there) {
+    if (rows.range.begin >= plan.length) break;
+    const bool outgrown = is_outgrown(path, rows, plan.length);
+    plan.there.push_back(
+        {rows.key, outgrown ? 0 : std::max(rows.saves, plan.rows_save(rows.bytes))});
+  }
+  for (const PlaceHit& place : path.there) {
+    if (place.position > plan.length) break;
+    const auto ours =
+        std::ranges::lower_bound(path.places, place.position, {}, &PlaceOutline::position);
+    const bool core_place = ours != path.places.end() && ours->position == place.position &&
+                            in_core(*ours, plan.length);
+    plan.there.push_back({place.key, core_place ? saved_by(core.saves_per_byte, place.bytes)
+                                                : step.at(place.position, place.bytes)});
+  }
+  return plan;
+}
+
+std::vector<std::string> check_keep_plan(const PathOutline& path, const KeepPlan& plan,
+                                         const BytesFor& room_for) {
+  std::vector<std::string> violations;
+  if (plan.length == 0) return violations;
+  const auto place_of = [&](const PlaceToKeep& kept) { return path.places[kept.index]; };
+  const bool ends_in_place =
+      !plan.core.empty() && place_of(plan.core.back()).position == plan.length;
+  if (path.needs_places && !ends_in_place) {
+    violations.emplace_back("K1: the core does not end in a place");
+  }
+  if (plan.missing > 0 && plan.missing > room_for(plan.saves_per_byte)) {
+    violations.emplace_back("K2: the core has no room");
+  }
+  TokenPos last = plan.length;
+  for (const PlaceToKeep& kept : plan.steps) {
+    const PlaceOutline step = place_of(kept);
+    if (step.position >= last) violations.emplace_back("K3: a step lies beyond the one before");
+    last = step.position;
+    const double worth = static_cast<double>(kept.saves);
+    if (worth > plan.saves_per_byte * static_cast<double>(step.bytes)) {
+      violations.emplace_back("K4: a step is worth more than the core");
+    }
+  }
+  return violations;
+}
+
+}  // namespace holdfast

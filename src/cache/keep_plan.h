@@ -1,0 +1,87 @@
+// KeepPlan: what of a path goes to the tier below, in which order, and what it is worth there.
+//
+//   rows     =====================================================
+//   places      ^system        .         .      .    . ^prompt  ^tip
+//
+// A path is of use as a whole. Rows that no place stands on bring nothing back, and a place without
+// its rows stands on nothing. So the *core* - the rows, where the conversation goes on, where
+// others begin - is worth the same per byte in all its parts: the tokens that it saves over the
+// bytes of its rows and of its last place, which grows with the conversation. A store that drops
+// what is worth least then drops one path after the other, each from its deep end, whatever a
+// snapshot weighs beside a row; were each part valued by itself, rows would push out all places of
+// a model with large snapshots.
+//
+// The core is written first, from the front on, so that wherever that ends a conversation's
+// beginning is there. The other places (*steps*) are for prompts that part from this one. They are
+// written afterwards, the deepest first, and are worth what they would save times the odds of that.
+//
+// A core for which there is no room ends at an earlier place; if it has room nowhere, nothing of
+// the path is kept, and what others have there stays.
+//
+// Invariants, verified by check_keep_plan():
+//   K1  the core has a place at its end, if places are needed, and all rows before it
+//   K2  what of the core is not there yet has room, at what it is worth
+//   K3  no step lies beyond the core, and steps descend
+//   K4  no step is worth more per byte than the core
+//
+// Pure: no I/O, no clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "state/tokens.h"
+#include "tier/blob_store.h"
+
+namespace holdfast {
+
+enum class PlaceRole {
+  kStep,    // a prompt may part from this one here
+  kShared,  // others begin here: the end of a system block, a junction
+  kGoesOn,  // the conversation goes on from here
+};
+
+struct PlaceOutline {
+  TokenPos position = 0;
+  ByteCount bytes = 0;
+  PlaceRole role = PlaceRole::kStep;
+};
+
+struct PathOutline {
+  TokenPos length = 0;
+  ByteCount bytes_per_token = 0;        // of rows; 0: there are none
+  TokenPos blob_tokens = 256;           // rows are written in so many; the last are fewer
+  bool needs_places = true;             // false: rows alone bring back what they are of
+  std::vector<PlaceOutline> places;     // ascending
+  std::span<const PlaceHit> there;      // places of this path that the store has
+  std::span<const RowsHit> rows_there;  // rows likewise, without gaps from the first on
+};
+
+// The bytes that could be had for what saves so many tokens per byte.
+using BytesFor = std::function<ByteCount(double saves_per_byte)>;
+
+struct PlaceToKeep {
+  std::size_t index = 0;  // in PathOutline::places
+  std::uint64_t saves = 0;
+};
+
+struct KeepPlan {
+  TokenPos length = 0;             // of the core; 0: nothing is kept
+  double saves_per_byte = 0.0;     // of the core
+  ByteCount missing = 0;           // bytes of the core that are not there yet
+  std::vector<PlaceToKeep> core;   // ascending
+  std::vector<PlaceToKeep> steps;  // descending
+  std::vector<BlobWorth> there;    // what is there is worth so much from now on
+
+  [[nodiscard]] std::uint64_t rows_save(ByteCount bytes) const;
+};
+
+[[nodiscard]] KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for);
+[[nodiscard]] std::vector<std::string> check_keep_plan(const PathOutline& path,
+                                                       const KeepPlan& plan,
+                                                       const BytesFor& room_for);
+
+}  // namespace holdfast
