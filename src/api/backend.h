@@ -13,6 +13,7 @@
 #include "api/openai_request.h"
 #include "base/hash.h"
 #include "base/thread_annotations.h"
+#include "cache/room_for.h"
 #include "cache/token_history.h"
 #include "engine/engine_standing.h"
 #include "engine/text.h"
@@ -33,6 +34,7 @@ struct Backend {
   std::shared_ptr<const TextModel> text;
   Scheduler* scheduler = nullptr;
   StateShape shape;
+  RoomFor room;  // what a conversation takes, and how many fit
   int slots = 0;
   TokenPos context_tokens = 0;
   std::string model_name;            // what responses call it

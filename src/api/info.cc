@@ -63,6 +63,16 @@ Json parts_json(const StateShape& shape) {
   return parts;
 }
 
+Json room_json(const RoomFor& room) {
+  return {{"tokens", room.tokens},
+          {"bytes", room.bytes()},
+          {"row_bytes", room.row_bytes},
+          {"snapshots", room.snapshots},
+          {"bytes_per_snapshot", room.snapshot_bytes},
+          {"fit_in_memory", room.in_memory()},
+          {"fit_on_disk", room.on_disk()}};
+}
+
 Json engine_json(const EngineStanding& engine) {
   const EngineSetting& setting = engine.setting;
   return {{"version", engine.version},
@@ -175,6 +185,7 @@ HttpResponse show_props(const Backend& backend) {
              {"build_info", backend.build},
              {"is_sleeping", false},
              {"state_parts", parts_json(backend.shape)},
+             {"conversation", room_json(backend.room)},
              {"engine", engine_json(backend.engine())}});
 }
 

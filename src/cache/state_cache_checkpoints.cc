@@ -30,8 +30,6 @@ constexpr TokenPos kRecurrentSpacing = 1024;
 
 // Checkpoints at every cut may take this part of the room that is left.
 constexpr ByteCount kPlenty = 8;
-// Those near the end may take this part.
-constexpr ByteCount kNearEndPart = 4;
 // Otherwise those inside a message keep this many times the distance at which they weigh
 // half as much as what they stand in: they are rarely where prompts part.
 constexpr TokenPos kSparse = 5;
@@ -69,14 +67,8 @@ TokenPos StateCache::scarce_distance() const {
 // What is promised of places near the end, as far as they take no more than a part of the room.
 NearEnd StateCache::near_end_for(const Prompt& prompt) const {
   const TokenPos step = std::min(options_.merged_chunk, engine_.chunk_tokens_max());
-  const ByteCount snapshot = memory_.snapshot_bytes(length_of(prompt.tokens));
-  if (step == 0 || snapshot == 0) return {};
-  for (const TokenPos factor : {2, 4, 8, 16}) {
-    const NearEnd near{step, factor};
-    const std::size_t places = near_end_places(length_of(prompt.tokens), near);
-    if (places * snapshot <= memory_.room() / kNearEndPart) return near;
-  }
-  return {};
+  const TokenPos length = length_of(prompt.tokens);
+  return near_end_within(length, step, memory_.snapshot_bytes(length), memory_.room());
 }
 
 // While there is plenty of room, nearly every cut; else so few that they leave room for others.

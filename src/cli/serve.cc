@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "base/free_memory.h"
 #include "base/shared.h"
 #include "cache/fingerprint.h"
+#include "cache/room_for.h"
 #include "cli/checked_model.h"
 #include "cli/engine_settings.h"
 #include "cli/serve_log.h"
@@ -219,12 +221,24 @@ class Server {
                                       .companion = model_.companion.get(),
                                       .lower = disk_ ? &disk_->tier() : nullptr,
                                       .journal = recording_ ? &recording_->journal() : nullptr});
+    room_ = room_for(room_input(scheduling));
     if (disk_) disk_->tier().start();
     scheduler_->start();
     running_ = &*scheduler_;
     if (cut_) scheduler_->request_stop(StopMode::kCut);
     api_->backend().set(make_backend());
     announce(seconds);
+  }
+
+  [[nodiscard]] RoomInput room_input(const SchedulerOptions& scheduling) const {
+    RoomInput input;
+    input.shape = model_.engine->shape();
+    if (model_.companion != nullptr) input.companion = model_.companion->shape();
+    input.context = model_.engine->context_tokens();
+    input.step = std::min(scheduling.grid_step, model_.engine->chunk_tokens_max());
+    input.memory = scheduling.cache.memory.budget;
+    if (disk_) input.disk = disk_->tier().status().budget;
+    return input;
   }
 
   void remember_check() const {
@@ -263,6 +277,7 @@ class Server {
     backend->slot_files = slot_files_;
     backend->history = history();
     backend->shape = model_.engine->shape();
+    backend->room = room_;
     backend->slots = model_.engine->slot_count();
     backend->context_tokens = model_.engine->context_tokens();
     backend->aliases = options_.aliases;
@@ -305,6 +320,8 @@ class Server {
     Log::info(budget == 0 ? "cache: off, only slots are continued"
                           : "cache: up to " + human_bytes(budget) + " of memory for states");
     if (disk_) disk_->announce();
+    if (const std::string room = room_in_words(room_); !room.empty()) Log::info(room);
+    for (const std::string& warning : room_warnings(room_)) Log::warn(warning);
     if (!model_.companion_note.empty()) Log::warn(model_.companion_note);
     if (!options_.draft_synthetic.empty()) {
       Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");
@@ -360,6 +377,7 @@ class Server {
   CheckedModel checked_;  // but for its model; the scheduler's thread, once that runs
   Shared<EngineStanding> standing_;
   Fingerprint fingerprint_;
+  RoomFor room_;
   std::unique_ptr<ServerDisk> disk_;
   std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined
   std::atomic<Scheduler*> running_{nullptr};

@@ -133,6 +133,16 @@ std::size_t near_end_places(TokenPos length, const NearEnd& near) {
   return places;
 }
 
+NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot_bytes, ByteCount room) {
+  constexpr ByteCount kPartOfRoom = 4;
+  if (step == 0 || snapshot_bytes == 0) return {};
+  for (const TokenPos factor : {2, 4, 8, 16}) {
+    const NearEnd near{step, factor};
+    if (near_end_places(length, near) * snapshot_bytes <= room / kPartOfRoom) return near;
+  }
+  return {};
+}
+
 TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback) {
   const Part* extent = shape.find(PartKind::kExtent);
   if (extent == nullptr || extent->bytes_per_token == 0) return fallback;

@@ -1,0 +1,67 @@
+// RoomFor: what one conversation takes in memory and on disk, and how many of them fit.
+//
+//   rows        of every token, the companion's among them
+//   snapshots   near the end as many as are promised (plan/placement.h, P4), and at the ends of
+//               the system block and of the answer
+//
+// An estimate for people, made before there is any conversation. Conversations that begin alike
+// share rows and take less; one of many turns has a few snapshots more while there is room for
+// them. `GET /cache` shows what conversations take in fact.
+//
+// Pure: no I/O, no clock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/companion.h"
+#include "state/parts.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+// The usual length of a conversation, where slots hold so many tokens. A context of 262,144 tokens
+// says what a model can do and not what people use: prompts of the conversation trace in
+// docs/policy-replay.md have 12,000 tokens on average, and the answers come on top.
+inline constexpr TokenPos kUsualTokens = 16'384;
+
+struct RoomInput {
+  StateShape shape;
+  CompanionShape companion;
+  TokenPos context = 0;  // tokens that a slot holds
+  TokenPos step = 0;     // of the places near the end
+  ByteCount memory = 0;  // the budgets; 0: there is none
+  ByteCount disk = 0;
+};
+
+struct RoomFor {
+  TokenPos tokens = 0;
+  ByteCount row_bytes = 0;       // of all tokens
+  ByteCount snapshot_bytes = 0;  // of one; 0: the state has none
+  std::uint64_t snapshots = 0;
+  std::uint64_t snapshots_on_disk = 0;  // fewer: neighbours that save little are not written
+  ByteCount memory = 0;                 // as in RoomInput
+  ByteCount disk = 0;
+
+  [[nodiscard]] ByteCount bytes() const { return row_bytes + snapshots * snapshot_bytes; }
+  [[nodiscard]] ByteCount bytes_on_disk() const {
+    return row_bytes + snapshots_on_disk * snapshot_bytes;
+  }
+  // How many such conversations fit.
+  [[nodiscard]] std::uint64_t in_memory() const { return bytes() > 0 ? memory / bytes() : 0; }
+  [[nodiscard]] std::uint64_t on_disk() const {
+    return bytes_on_disk() > 0 ? disk / bytes_on_disk() : 0;
+  }
+};
+
+[[nodiscard]] RoomFor room_for(const RoomInput& input);
+
+// "a conversation of 16,384 tokens takes about 962.0 MiB (rows 512.0 MiB, 9 snapshots of
+// 50.0 MiB); memory for states (5.4 GiB) holds about 5 of them, the disk (5.7 GiB) about 7".
+// Empty where nothing is kept.
+[[nodiscard]] std::string room_in_words(const RoomFor& room);
+// What to do where not even one fits, with the flag and its value. Empty: each budget holds one.
+[[nodiscard]] std::vector<std::string> room_warnings(const RoomFor& room);
+
+}  // namespace holdfast
