@@ -364,6 +364,10 @@ TEST(ApiCache, StatusMetricsAndClearing) {
   const Json status = json_of(server.ask("GET", "/cache"));
   EXPECT_EQ(status["object"], "cache");
   EXPECT_TRUE(status["totals"].contains("restored_tokens"));
+  ASSERT_TRUE(status["conversations"].is_object());
+  EXPECT_EQ(status["conversations"]["own_bytes"].get<ByteCount>() +
+                status["conversations"]["shared_bytes"].get<ByteCount>(),
+            status["memory"]["resident_bytes"].get<ByteCount>());
   const auto metrics = server.ask("GET", "/v1/metrics");
   EXPECT_EQ(metrics.status, 200);
   EXPECT_TRUE(metrics.has("Content-Type: text/plain; version=0.0.4"));
@@ -526,7 +530,9 @@ TEST(Api, InfoEndpointsAnswer) {
   TestServer server;
   server.load();
   EXPECT_EQ(json_of(server.ask("GET", "/v1/models"))["data"][0]["meta"]["n_ctx"], 4096);
-  EXPECT_EQ(json_of(server.ask("GET", "/props"))["total_slots"], 2);
+  const Json props = json_of(server.ask("GET", "/props"));
+  EXPECT_EQ(props["total_slots"], 2);
+  EXPECT_TRUE(props["conversation"].contains("fit_in_memory"));
   EXPECT_EQ(json_of(server.ask("GET", "/slots")).size(), 2U);
   const auto tokens = server.ask("POST", "/tokenize", R"({"content":"ab"})");
   EXPECT_EQ(json_of(tokens)["tokens"], Json({97, 98}));

@@ -5,8 +5,10 @@
 #include <future>
 
 #include "api/access.h"
+#include "api/answered.h"
 #include "api/completions.h"
 #include "api/json_fields.h"
+#include "api/worker.h"
 #include "cache/advice.h"
 #include "state/parts.h"
 
@@ -19,6 +21,9 @@ constexpr std::size_t kReceiptsMax = 1000;
 constexpr ByteCount kBudgetUnlimited = ByteCount{1} << 50U;
 // A turn of the scheduler takes as long as a chunk; this only ends a hang.
 constexpr std::chrono::seconds kClearPatience{10};
+// Long enough for most turns, short enough for a page that somebody looks at.
+constexpr std::chrono::seconds kListPatience{2};
+constexpr std::size_t kConversationsShown = 32;
 
 const char* restored_from(StartSource source) {
   switch (source) {
@@ -256,6 +261,21 @@ void append_totals(std::string& out, const CacheStatus& status) {
   count(object, "waits", status.waits);
 }
 
+void append_conversation(std::string& out, const ConversationStatus& one,
+                         const std::optional<TokenPos>& on_disk) {
+  ObjectWriter object(out);
+  object.integer("tokens", one.tokens);
+  count(object, "bytes", one.own.sum() + one.shared.sum());
+  count(object, "own_row_bytes", one.own.rows);
+  count(object, "own_snapshots", one.own.snapshot_count);
+  count(object, "own_snapshot_bytes", one.own.snapshots);
+  count(object, "shared_bytes", one.shared.sum());
+  count(object, "shared_snapshots", one.shared.snapshot_count);
+  object.real("idle_seconds", one.idle_seconds);
+  object.raw("slot", one.slot ? std::to_string(*one.slot) : "null");
+  object.raw("disk_tokens", on_disk ? std::to_string(*on_disk) : "null");
+}
+
 std::string use_of(const CacheStatus& status) {
   if (!status.enabled) return "off: only what the slots hold is reused";
   if (status.budget >= kBudgetUnlimited) return human_bytes(status.resident) + " in use";
@@ -303,7 +323,26 @@ std::string receipt_json(const Receipt& receipt, const TextModel& text, ByteCoun
   return out;
 }
 
-std::string cache_status_json(const CacheStatus& status) {
+std::string conversations_json(const ConversationsStatus& conversations,
+                               const TokensOnDisk& on_disk) {
+  std::string out;
+  {
+    ObjectWriter object(out);
+    count(object, "count", conversations.count);
+    count(object, "own_bytes", conversations.own.sum());
+    count(object, "shared_bytes", conversations.shared.sum());
+    std::string& list = object.key("latest");
+    list += '[';
+    for (const ConversationStatus& one : conversations.latest) {
+      if (list.back() != '[') list += ',';
+      append_conversation(list, one, on_disk(one));
+    }
+    list += ']';
+  }
+  return out;
+}
+
+std::string cache_status_json(const CacheStatus& status, std::string_view conversations) {
   std::string out;
   {
     ObjectWriter object(out);
@@ -320,13 +359,30 @@ std::string cache_status_json(const CacheStatus& status) {
     } else {
       object.raw("disk", "null");
     }
+    object.raw("conversations", conversations);
     append_totals(object.key("totals"), status);
   }
   return out;
 }
 
-HttpResponse show_cache(const Backend& backend) {
-  return ok(cache_status_json(backend.scheduler->cache_status()));
+boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest&,
+                                        HttpResponder& responder) {
+  Scheduler& scheduler = *context.backend->scheduler;
+  const BeginAsking<ConversationsStatus> begin = [&](SlotAnswer<ConversationsStatus> answer) {
+    scheduler.list_conversations(kConversationsShown, std::move(answer));
+  };
+  const auto listed =
+      co_await answered_within<ConversationsStatus>(context.io, kListPatience, begin);
+  // Asking for what lies on disk digests all their tokens.
+  const auto write = [&] {
+    const TokensOnDisk on_disk = [&](const ConversationStatus& one) {
+      return scheduler.tokens_below(one);
+    };
+    const std::string list = listed ? conversations_json(*listed, on_disk) : "null";
+    return ok(cache_status_json(scheduler.cache_status(), list));
+  };
+  HttpResponse response = co_await on_worker(context.worker, write);
+  co_await responder.send(std::move(response));
 }
 
 HttpResponse clear_cache(const Backend& backend, const HttpRequest&) {

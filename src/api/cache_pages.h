@@ -37,16 +37,40 @@
 //   advice              one sentence for people; null: nothing to do better
 //   complete            the request has ended
 //
+// Of the JSON of GET /cache, what is held by conversation. A conversation is a path of the token
+// tree that ends where nothing deeper is held; a branch is one of its own. All tenants', but sizes
+// and ages alone:
+//
+//   conversations       null: the server was too busy to list them within two seconds; ask again
+//     count             that memory holds
+//     own_bytes         of all of them: held for one conversation alone
+//     shared_bytes      held once for several; both together are memory.resident_bytes
+//     latest            at most 32, used last first:
+//       tokens          that bytes are held of
+//       bytes           own and shared: what it takes to come back to it
+//       own_row_bytes, own_snapshots (how many), own_snapshot_bytes
+//                       would be freed with it
+//       shared_bytes, shared_snapshots
+//                       are needed by others too
+//       idle_seconds    since a request came through here
+//       slot            null, or one that holds all of it as well
+//       disk_tokens     so many at most lie on disk too, as far as is known without reading there;
+//                       null: there is no disk, or another server writes to it
+//
 // A receipt quotes its prompt. Every function that shows one takes the tenant who
 // asks, and shows nobody else's.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "api/backend.h"
+#include "api/completions.h"
 #include "api/http_server.h"
 #include "cache/cache_status.h"
+#include "cache/conversation_status.h"
 #include "cache/receipt.h"
 
 namespace holdfast {
@@ -55,12 +79,19 @@ namespace holdfast {
 // repaired with U+FFFD.
 [[nodiscard]] std::string receipt_json(const Receipt& receipt, const TextModel& text,
                                        ByteCount budget = 0);
-[[nodiscard]] std::string cache_status_json(const CacheStatus& status);
+// So many tokens of a conversation lie on disk.
+using TokensOnDisk = std::function<std::optional<TokenPos>(const ConversationStatus&)>;
+[[nodiscard]] std::string conversations_json(const ConversationsStatus& conversations,
+                                             const TokensOnDisk& on_disk);
+// `conversations` is JSON.
+[[nodiscard]] std::string cache_status_json(const CacheStatus& status,
+                                            std::string_view conversations = "null");
 
 // --- endpoints ----------------------------------------------------------------
 
-// GET /cache
-[[nodiscard]] HttpResponse show_cache(const Backend& backend);
+// GET /cache. Waits a little for the scheduler's next turn, which lists the conversations.
+boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest& request,
+                                        HttpResponder& responder);
 // DELETE /cache. Waits for the scheduler's next turn, so not on the I/O thread.
 [[nodiscard]] HttpResponse clear_cache(const Backend& backend, const HttpRequest& request);
 // GET /cache/receipts?limit=N, newest first. `key_name` is ApiKeys::name_of the

@@ -186,6 +186,40 @@ TEST(ReceiptJson, SaysWhatCameFromDisk) {
   EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["restored_from"], "memory");
 }
 
+TEST(CacheStatusJson, Conversations) {
+  EXPECT_TRUE(parsed(cache_status_json({}))["conversations"].is_null());
+  ConversationsStatus held;
+  held.count = 40;
+  held.own = {.rows = 1000, .snapshots = 200, .snapshot_count = 2};
+  held.shared = {.rows = 30, .snapshots = 4, .snapshot_count = 1};
+  held.latest.push_back({.tokens = 17,
+                         .own = {.rows = 100, .snapshots = 50, .snapshot_count = 1},
+                         .shared = held.shared,
+                         .idle_seconds = 1.5,
+                         .slot = 3,
+                         .space = {1, 2},
+                         .keys = bytes_of("Nobody reads this")});
+  held.latest.push_back({.tokens = 5,
+                         .own = {},
+                         .shared = {},
+                         .idle_seconds = 9.0,
+                         .slot = std::nullopt,
+                         .space = {},
+                         .keys = bytes_of("Hello")});
+  const TokensOnDisk on_disk = [](const ConversationStatus& one) {
+    return one.slot ? std::optional<TokenPos>(16) : std::nullopt;
+  };
+  const Json json = parsed(cache_status_json({}, conversations_json(held, on_disk)));
+  EXPECT_EQ(json["conversations"], Json::parse(R"({
+    "count": 40, "own_bytes": 1200, "shared_bytes": 34, "latest": [
+      {"tokens": 17, "bytes": 184, "own_row_bytes": 100, "own_snapshots": 1,
+       "own_snapshot_bytes": 50, "shared_bytes": 34, "shared_snapshots": 1, "idle_seconds": 1.5,
+       "slot": 3, "disk_tokens": 16},
+      {"tokens": 5, "bytes": 0, "own_row_bytes": 0, "own_snapshots": 0, "own_snapshot_bytes": 0,
+       "shared_bytes": 0, "shared_snapshots": 0, "idle_seconds": 9.0, "slot": null,
+       "disk_tokens": null}]})"));
+}
+
 TEST(CacheStatusJson, OffAndUnlimited) {
   EXPECT_EQ(parsed(cache_status_json({}))["summary"], "off: only what the slots hold is reused");
   EXPECT_TRUE(parsed(cache_status_json({}))["hit_share"].is_null());

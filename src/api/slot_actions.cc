@@ -2,9 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
 #include <functional>
@@ -13,6 +10,7 @@
 #include <utility>
 
 #include "api/access.h"
+#include "api/answered.h"
 #include "api/completions.h"
 #include "api/json_fields.h"
 #include "api/openai_fields.h"
@@ -105,20 +103,6 @@ double ms_since(Stopwatch::time_point began) {
   return std::chrono::duration<double, std::milli>(Stopwatch::now() - began).count();
 }
 
-// Waits, on the I/O thread, for an answer that is given on another.
-template <typename T>
-asio::awaitable<Result<T>> answered(asio::any_io_executor io,
-                                    std::function<void(SlotAnswer<T>)> begin) {
-  auto initiate = [io, begin = std::move(begin)](auto handler) {
-    auto kept = std::make_shared<decltype(handler)>(std::move(handler));
-    begin([io, kept](Result<T> result) {
-      asio::post(io, [kept, result = std::move(result)]() mutable { (*kept)(std::move(result)); });
-    });
-  };
-  return asio::async_initiate<const asio::use_awaitable_t<>, void(Result<T>)>(std::move(initiate),
-                                                                              asio::use_awaitable);
-}
-
 struct Deed {
   const SlotContext& context;
   const SlotOrder& order;
@@ -160,7 +144,7 @@ HttpResponse done(const SlotOrder& order, const Moved& moved) {
 
 asio::awaitable<HttpResponse> save(Deed deed) {
   const SlotOrder& order = deed.order;
-  const std::function<void(SlotAnswer<SlotCopy>)> begin = [&](SlotAnswer<SlotCopy> answer) {
+  const BeginAsking<SlotCopy> begin = [&](SlotAnswer<SlotCopy> answer) {
     deed.scheduler().save_slot(deed.ask, std::move(answer));
   };
   const auto copy = co_await answered<SlotCopy>(deed.context.io, begin);
@@ -188,7 +172,7 @@ asio::awaitable<HttpResponse> restore(Deed deed) {
   if (!file) co_return error_response(about_file(order, file.error()));
   const double read_ms = ms_since(began);
   const auto state = std::make_shared<const SlotState>(std::move(file->state));
-  const std::function<void(SlotAnswer<SlotBrought>)> begin = [&](SlotAnswer<SlotBrought> answer) {
+  const BeginAsking<SlotBrought> begin = [&](SlotAnswer<SlotBrought> answer) {
     deed.scheduler().restore_slot(deed.ask, state, std::move(answer));
   };
   const auto restored = co_await answered<SlotBrought>(deed.context.io, begin);
@@ -197,7 +181,7 @@ asio::awaitable<HttpResponse> restore(Deed deed) {
 }
 
 asio::awaitable<HttpResponse> erase(Deed deed) {
-  const std::function<void(SlotAnswer<TokenPos>)> begin = [&](SlotAnswer<TokenPos> answer) {
+  const BeginAsking<TokenPos> begin = [&](SlotAnswer<TokenPos> answer) {
     deed.scheduler().erase_slot(deed.ask, std::move(answer));
   };
   const auto erased = co_await answered<TokenPos>(deed.context.io, begin);

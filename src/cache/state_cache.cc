@@ -538,6 +538,34 @@ CacheStatus StateCache::status() const {
   return status;
 }
 
+ConversationsStatus StateCache::conversations(std::size_t most, Clock::TimePoint now) const {
+  const HeldConversations held = memory_.tree().conversations(most);
+  ConversationsStatus status{
+      .count = held.count, .own = held.own, .shared = held.shared, .latest = {}};
+  for (const HeldConversation& one : held.latest) {
+    Tokens keys = memory_.tree().tokens(one.tip);
+    keys.resize(static_cast<std::size_t>(one.tokens));
+    const double used_ms = static_cast<double>(one.last_use);
+    status.latest.push_back({.tokens = one.tokens,
+                             .own = one.own,
+                             .shared = one.shared,
+                             .idle_seconds = (ms_between(started_, now) - used_ms) / 1000.0,
+                             .slot = slot_holding(one.space, keys),
+                             .space = one.space,
+                             .keys = std::move(keys)});
+  }
+  return status;
+}
+
+std::optional<int> StateCache::slot_holding(SpaceKey space, TokenSpan keys) const {
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    const TokenSpan held = keys_of(live_[i]);
+    if (live_[i].space != space || held.size() < keys.size()) continue;
+    if (std::ranges::equal(held.first(keys.size()), keys)) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
 ByteCount StateCache::clear() {
   const JournaledCall call(journal_, [](CacheJournal& to) { to.clear(); });
   const ByteCount places = places_.clear();

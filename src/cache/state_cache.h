@@ -57,6 +57,7 @@
 #include "cache/below.h"
 #include "cache/cache_journal.h"
 #include "cache/cache_status.h"
+#include "cache/conversation_status.h"
 #include "cache/memory_tier.h"
 #include "cache/prompt_ends.h"
 #include "cache/receipt.h"
@@ -210,6 +211,9 @@ class StateCache {
   [[nodiscard]] const MemoryTier& memory() const { return memory_; }
   [[nodiscard]] MemoryTier& memory() { return memory_; }
   [[nodiscard]] CacheStatus status() const;
+  // The conversations that memory holds, and at most so many of them that were used last. Walks all
+  // that is held: for whoever asks, not for every turn.
+  [[nodiscard]] ConversationsStatus conversations(std::size_t most, Clock::TimePoint now) const;
   ByteCount clear();
   // A state of this space was computed again and came out otherwise (serve/prover.h). Whatever may
   // have come of it goes: memory, idle slots, and what the tier below has of the space. From now on
@@ -268,6 +272,7 @@ class StateCache {
   [[nodiscard]] Outlook plan_with(const Prompt& prompt, std::span<const SlotId> slots,
                                   bool may_cut) const;
   [[nodiscard]] ByteCount unsaved_bytes(const Live& live) const;
+  [[nodiscard]] std::optional<int> slot_holding(SpaceKey space, TokenSpan keys) const;
   [[nodiscard]] TokenPos storable_length(const Live& live) const;
 
   [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt, const Outlook& outlook);

@@ -1,6 +1,7 @@
 #include "serve/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/check.h"
@@ -197,6 +198,26 @@ std::future<ByteCount> Scheduler::clear_cache() {
   return freed;
 }
 
+void Scheduler::list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer) {
+  bool taken = false;
+  {
+    const std::lock_guard lock(mutex_);
+    taken = !stop_;
+    if (taken) list_asks_.push_back({most, answer});
+  }
+  if (!taken) return answer(stopping_error());
+  news_.notify_one();
+}
+
+std::optional<TokenPos> Scheduler::tokens_below(const ConversationStatus& conversation) const {
+  if (lower_ == nullptr) return std::nullopt;
+  PathNamer names(conversation.space);
+  names.append(conversation.keys);
+  const TokenPos deepest = lower_->deepest(names.anchors());
+  if (deepest == std::numeric_limits<TokenPos>::max()) return std::nullopt;
+  return std::min(deepest, conversation.tokens);
+}
+
 void Scheduler::note_tool_call(const std::string& request_id) {
   {
     const std::lock_guard lock(mutex_);
@@ -231,11 +252,12 @@ void Scheduler::run() {
     const bool fetches =
         std::ranges::any_of(queue_, [&](const auto& job) { return fetching(*job); });
     std::unique_lock lock(mutex_);
-    const bool asked = !arrivals_.empty() || !clears_.empty() || !new_slot_tasks_.empty();
+    const bool asked =
+        !arrivals_.empty() || !clears_.empty() || !list_asks_.empty() || !new_slot_tasks_.empty();
     if (stop_ && !asked && !fetches) break;
     const auto has_news = [&] {
-      return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !tool_calls_.empty() ||
-             !new_slot_tasks_.empty() || lower_news_ || (stop_ && !fetches);
+      return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !list_asks_.empty() ||
+             !tool_calls_.empty() || !new_slot_tasks_.empty() || lower_news_ || (stop_ && !fetches);
     };
     // While a request waits for another a slot is busy, so the loop turns and sees its deadline.
     if (fetches) {
@@ -272,10 +294,12 @@ void Scheduler::take_arrivals() {
   bool cut = false;
   std::vector<std::string> tool_calls;
   std::vector<std::promise<ByteCount>> clears;
+  std::vector<ListAsk> list_asks;
   {
     const std::lock_guard lock(mutex_);
     tool_calls.swap(tool_calls_);
     clears.swap(clears_);
+    list_asks.swap(list_asks_);
     lower_news_ = false;
     for (SlotTask& task : new_slot_tasks_) slot_tasks_.push_back(std::move(task));
     new_slot_tasks_.clear();
@@ -298,6 +322,10 @@ void Scheduler::take_arrivals() {
     const ByteCount freed = cache_.clear();
     publish_status();  // whoever looks next sees it
     promise.set_value(freed);
+  }
+  for (const ListAsk& ask : list_asks) {
+    publish_status();  // of the same moment
+    ask.answer(cache_.conversations(ask.most, clock_.now()));
   }
   if (cut) end_everything();
 }

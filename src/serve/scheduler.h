@@ -42,6 +42,7 @@
 #include "base/thread_annotations.h"
 #include "cache/cache_journal.h"
 #include "cache/cache_status.h"
+#include "cache/conversation_status.h"
 #include "cache/lower_tier.h"
 #include "cache/receipt.h"
 #include "cache/slot_file.h"
@@ -180,6 +181,12 @@ class Scheduler {
   // stays in its slot. The answer is how many bytes of memory that freed, at the
   // loop's next turn; none comes (a broken promise) once the server stops.
   [[nodiscard]] std::future<ByteCount> clear_cache();
+  // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
+  // turn. kUnavailable once the server stops.
+  void list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer);
+  // So many tokens at most of a conversation lie below memory too, as far as is known without
+  // looking there. Nothing: there is no such tier, or another server writes to it.
+  [[nodiscard]] std::optional<TokenPos> tokens_below(const ConversationStatus& conversation) const;
   // Copies out what a slot holds. kNotFound where that is nothing, or another's.
   void save_slot(SlotAsk ask, SlotAnswer<SlotCopy> answer);
   // Gives a slot this state. What it held goes into memory, whoever's it was, as when a
@@ -227,6 +234,10 @@ class Scheduler {
   struct SlotTask {
     SlotAsk ask;
     std::function<void(const Error*)> act;
+  };
+  struct ListAsk {
+    std::size_t most = 0;
+    SlotAnswer<ConversationsStatus> answer;
   };
   void enqueue(SlotTask task);
   void do_slot_tasks();
@@ -325,6 +336,7 @@ class Scheduler {
   std::vector<std::string> tool_calls_ GUARDED_BY(mutex_);
   bool lower_news_ GUARDED_BY(mutex_) = false;
   std::vector<std::promise<ByteCount>> clears_ GUARDED_BY(mutex_);
+  std::vector<ListAsk> list_asks_ GUARDED_BY(mutex_);
   std::vector<SlotTask> new_slot_tasks_ GUARDED_BY(mutex_);
   std::size_t slot_tasks_waiting_ GUARDED_BY(mutex_) = 0;  // new ones included
   SchedulerStatus published_ GUARDED_BY(mutex_);

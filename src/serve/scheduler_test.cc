@@ -150,6 +150,49 @@ TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
   EXPECT_EQ(bench.scheduler.cache_status().evicted_bytes, was.evicted_bytes) << "nothing makes way";
 }
 
+TEST(Scheduler, ListsConversationsWhenAsked) {
+  SchedulerOptions options;
+  options.cache.memory.budget = 1 << 20;
+  Bench bench({.slots = 1}, options);
+  ConversationsStatus listed;
+  const auto list = [&](std::size_t most) {
+    bench.scheduler.list_conversations(most, [&](Result<ConversationsStatus> answer) {
+      ASSERT_TRUE(answer.ok());
+      listed = *answer;
+    });
+    bench.turn();
+  };
+  list(8);
+  EXPECT_EQ(listed.count, 0U);
+  bench.run(kSystem + "<s>user: hello</s><s>", 60);
+  bench.scheduler.keep_idle_states();
+  bench.clock.advance(std::chrono::seconds(5));
+  bench.run(kSystem + "<s>user: goodbye</s><s>", 60);
+  bench.clock.advance(std::chrono::seconds(2));
+  list(8);
+  ASSERT_EQ(listed.count, 2U);
+  EXPECT_DOUBLE_EQ(listed.latest[0].idle_seconds, 2.0);
+  EXPECT_DOUBLE_EQ(listed.latest[1].idle_seconds, 7.0);
+  EXPECT_EQ(listed.latest[0].slot, 0);
+  EXPECT_FALSE(listed.latest[1].slot) << "the other took it";
+  EXPECT_GT(listed.shared.rows, 0U) << "of the system block";
+  EXPECT_EQ(listed.latest[0].shared, listed.shared);
+  EXPECT_EQ(listed.own.sum() + listed.shared.sum(), bench.scheduler.cache_status().resident);
+  EXPECT_FALSE(bench.scheduler.tokens_below(listed.latest[0])) << "there is nothing below";
+  list(1);
+  EXPECT_EQ(listed.count, 2U);
+  EXPECT_EQ(listed.latest.size(), 1U);
+}
+
+TEST(Scheduler, ListsNothingOnceItStops) {
+  Bench bench;
+  bench.scheduler.request_stop(StopMode::kFinish);
+  bool refused = false;
+  bench.scheduler.list_conversations(
+      8, [&](const Result<ConversationsStatus>& answer) { refused = !answer.ok(); });
+  EXPECT_TRUE(refused);
+}
+
 TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
   Bench bench({.kind = FakeKind::kHybrid, .slots = 3});
   const std::string first = kSystem + "<s>user: a</s><s>";

@@ -61,6 +61,7 @@
 #include <vector>
 
 #include "state/snapshot.h"
+#include "tree/conversations.h"
 #include "tree/match.h"
 #include "tree/node_facts.h"
 #include "tree/pin.h"
@@ -181,6 +182,11 @@ class TokenTree {
   [[nodiscard]] std::size_t node_count() const;  // roots included
   [[nodiscard]] std::size_t pin_count() const;
   [[nodiscard]] const StateNeeds& needs() const;
+
+  // -- tell (token_tree_conversations.cc) ---------------------------------------
+  // What conversations hold, and those that were used last. O(nodes with bytes, and their blocks).
+  // The sum of what they own and of what they share is bytes().
+  [[nodiscard]] HeldConversations conversations(std::size_t most) const;
 
   // Violations of T1..T13, each beginning with its number. O(size); for tests.
   [[nodiscard]] std::vector<std::string> check() const;

@@ -17,6 +17,12 @@ Node* TreeCore::find_root(SpaceKey space) const {
   return it == roots_.end() ? nullptr : it->second;
 }
 
+std::vector<const Node*> TreeCore::roots() const {
+  std::vector<const Node*> roots;
+  for (const auto& [space, root] : roots_) roots.push_back(root);
+  return roots;
+}
+
 Node& TreeCore::make_root(SpaceKey space) {
   Node*& root = roots_[space];
   if (!root) {

@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "tree/ledger.h"
 #include "tree/node.h"
@@ -34,6 +35,7 @@ class TreeCore {
   [[nodiscard]] Node& at(NodeId id) const;
   [[nodiscard]] Node* find_root(SpaceKey space) const;
   [[nodiscard]] Node& make_root(SpaceKey space);
+  [[nodiscard]] std::vector<const Node*> roots() const;
 
   // -- shape (tree_shape.cc) ---------------------------------------------------
   // A new leaf below `parent`. REQUIRES: no sibling begins with the same token.

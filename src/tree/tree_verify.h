@@ -27,6 +27,7 @@ class TreeVerifier {
     verify_totals();
     for (const auto& [node, keys] : nodes_) verify_node(node, keys);
     verify_lists();
+    verify_conversations();
     return failure_;
   }
 
@@ -189,6 +190,81 @@ class TreeVerifier {
         expect(listed.contains(node) == (holds && !facts.pinned), "eviction candidates");
       }
     }
+  }
+
+  struct Shares {
+    HeldBytes own;
+    HeldBytes shared;
+  };
+  // An object, or the place of a snapshot, and the tips on whose paths it lies.
+  struct Used {
+    HeldBytes bytes;
+    std::set<PrefixKey> tips;
+  };
+  static void add(HeldBytes& to, const HeldBytes& more) {
+    to.rows += more.rows;
+    to.snapshots += more.snapshots;
+    to.snapshot_count += more.snapshot_count;
+  }
+
+  // What lies on the way to the tips, found spot by spot.
+  template <typename Tips>
+  [[nodiscard]] std::map<std::pair<const void*, PrefixKey>, Used> used_by(const Tips& tips) {
+    std::map<std::pair<const void*, PrefixKey>, Used> used;
+    for (const auto& [tip, shares] : tips) {
+      const auto see = [&, tip = tip](const void* object, PrefixKey place, HeldBytes bytes) {
+        Used& one = used[{object, place}];
+        one.bytes = bytes;
+        one.tips.insert(tip);
+      };
+      PrefixKey key = tip;
+      for (const Spot* spot = oracle_.find(key); spot; spot = oracle_.find(key)) {
+        if (spot->row) see(spot->row.get(), 0, {.rows = spot->row->size()});
+        if (spot->snapshot) {
+          see(nullptr, key, {.snapshot_count = 1});
+          see(spot->snapshot.get(), 0, {.snapshots = spot->snapshot->size()});
+          for (const auto& rows : spot->snapshot->window()) {
+            see(rows.get(), 1, {.snapshots = rows->size()});  // a block may be both
+          }
+        }
+        key = spot->parent;
+      }
+    }
+    return used;
+  }
+
+  // What only one tip needs is its own.
+  void verify_conversations() {
+    std::map<PrefixKey, Shares> tips;
+    for (const auto& [key, spot] : oracle_) {
+      if ((spot.row || spot.snapshot) && !spot.bytes_deeper) tips[key] = {};
+    }
+    Shares all;
+    for (const auto& [object, used] : used_by(tips)) {
+      const bool alone = used.tips.size() == 1;
+      add(alone ? all.own : all.shared, used.bytes);
+      for (const PrefixKey tip : used.tips) {
+        add(alone ? tips[tip].own : tips[tip].shared, used.bytes);
+      }
+    }
+    const HeldConversations told = tree_.conversations(tips.size());
+    expect(told.count == tips.size() && told.latest.size() == tips.size(), "how many tips");
+    expect(told.own == all.own && told.shared == all.shared, "own and shared of all");
+    expect(told.own.sum() + told.shared.sum() == tree_.bytes().resident, "their sum");
+    Tick before = ~Tick{0};
+    for (const HeldConversation& one : told.latest) {
+      const Tokens tokens = tree_.tokens(one.tip);
+      const auto tip = tips.find(TreeOracle::keys(one.space, tokens)[one.tokens]);
+      expect(tip != tips.end(), "a tip that is none, or twice");
+      if (tip == tips.end()) return;
+      expect(one.own == tip->second.own && one.shared == tip->second.shared, "own and shared");
+      expect(one.last_use == tree_.facts(one.tip).last_use && one.last_use <= before, "order");
+      before = one.last_use;
+      tips.erase(tip);
+    }
+    const HeldConversations one = tree_.conversations(1);
+    expect(one.count == told.count && one.own == told.own, "the same of fewer");
+    if (!told.latest.empty()) expect(one.latest.at(0).tip == told.latest.at(0).tip, "the latest");
   }
 
   const TokenTree& tree_;

@@ -211,6 +211,26 @@ describe('the cache as a whole', () => {
     assert.ok(summary.length > 10);
   });
 
+  test('GET /cache shows bytes per conversation, and no text', async () => {
+    const rules = { role: 'system', content: 'Answer in few words. '.repeat(20) };
+    for (const text of ['What is a falcon?', 'What is a harbour?']) {
+      await ask(on.client, '', { max_tokens: 2, messages: [rules, user(text)] });
+    }
+    await on.server.idle();
+    const status = await statusWhere(({ conversations }) => conversations?.count >= 3, 'conversations in the status');
+    const { memory, conversations: { count, own_bytes, shared_bytes, latest } } = status;
+    assert.equal(own_bytes + shared_bytes, memory.resident_bytes);
+    assert.equal(latest.length, Math.min(count, 32));
+    for (const one of latest) {
+      assert.deepEqual(Object.keys(one), ['tokens', 'bytes', 'own_row_bytes', 'own_snapshots', 'own_snapshot_bytes',
+        'shared_bytes', 'shared_snapshots', 'idle_seconds', 'slot', 'disk_tokens']);
+      assert.ok(one.tokens > 0 && one.bytes <= memory.resident_bytes && one.idle_seconds >= 0);
+    }
+    assert.ok(latest[0].shared_bytes > 0, 'the system block is held once for both');
+    assert.ok(latest[0].idle_seconds <= latest[1].idle_seconds);
+    assert.doesNotMatch(JSON.stringify(status), /falcon|harbour|few words/);
+  });
+
   test('DELETE /cache empties it, and answers go on', async () => {
     await ask(on.client, 'Hello!', { max_tokens: 2 });
     await on.server.idle();

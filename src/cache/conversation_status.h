@@ -1,0 +1,33 @@
+// ConversationStatus: what single conversations hold, as GET /cache shows them. Sizes and ages, and
+// never what they say.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "state/tokens.h"
+#include "tree/conversations.h"
+#include "tree/types.h"
+
+namespace holdfast {
+
+struct ConversationStatus {
+  TokenPos tokens = 0;
+  HeldBytes own;              // goes with this conversation
+  HeldBytes shared;           // with others
+  double idle_seconds = 0.0;  // since a request came through here
+  std::optional<int> slot;    // one that goes on from all of it
+  // For asking what lies below memory: what it is filed under.
+  SpaceKey space;
+  Tokens keys;
+};
+
+struct ConversationsStatus {
+  std::size_t count = 0;                   // that memory holds
+  HeldBytes own;                           // of all of them
+  HeldBytes shared;                        // by several of them, each counted once
+  std::vector<ConversationStatus> latest;  // used last first
+};
+
+}  // namespace holdfast
