@@ -58,7 +58,7 @@ describe('after a stop the conversation goes on where it was', () => {
 
   // Their answers are noise, so only those of a deterministic server can be compared.
   const genmodel = join(dirname(holdfast), 'holdfast-genmodel');
-  for (const shape of ['tiny-250k', 'tiny-attention', 'tiny-swa']) {
+  for (const shape of ['tiny-250k', 'tiny-attention', 'tiny-mamba2', 'tiny-swa']) {
     test(`a model of the shape ${shape}`, { skip: !existsSync(genmodel) && 'there is no holdfast-genmodel' }, async () => {
       const model = join(temporaryFolder(), 'model.gguf');
       const made = await run(['--shape', shape, '--out', model], { program: genmodel });

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "engine/llama/llama_backends.h"
+#include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_handles.h"
 #include "engine/llama/tiny_models.h"
 #include "ggml-backend.h"
@@ -30,11 +31,14 @@ class FullSize : public testing::TestWithParam<std::string_view> {
   }
 
   // The shape with its proportions, but as small as the architecture allows: all
-  // widths an eighth, the same layers.
+  // widths an eighth, the same layers. Narrow ones have fewer layers instead.
   static FullSizeShape scaled_down(std::string_view name) {
     FullSizeShape shape = *find_full_size_shape(name);
     tiny::Sizes& sizes = shape.sizes;
-    if (sizes.width < 512) return shape;
+    if (sizes.width < 512) {
+      sizes.layers = std::min(sizes.layers, sizes.interval > 0 ? 2 * sizes.interval : 4U);
+      return shape;
+    }
     for (std::uint32_t* size : {&sizes.width, &sizes.inner, &sizes.head, &sizes.rotary}) *size /= 8;
     sizes.delta_head = std::max(sizes.delta_head / 4, 32U);
     sizes.head = std::max(sizes.head, 16U);
@@ -73,6 +77,15 @@ StateBytes state_bytes(llama_context* context, llama_state_seq_flags flags) {
   return {one, (two - one) / 8};
 }
 
+// What one recurrent layer keeps: its states, and the last tokens of its convolution.
+std::size_t recurrent_numbers(const tiny::Sizes& sizes) {
+  const std::size_t deltas = sizes.value_heads * sizes.delta_head * sizes.delta_head;
+  const std::size_t mixed = (2 * sizes.key_heads + sizes.value_heads) * sizes.delta_head;
+  const std::size_t channels = sizes.ssm_inner * sizes.ssm_state;
+  const std::size_t convolved = sizes.ssm_inner + 2 * sizes.ssm_groups * sizes.ssm_state;
+  return deltas + channels + 3 * (mixed + convolved);
+}
+
 TEST_P(FullSize, HasTheSizesThatItsNameSays) {
   const FullSizeShape shape = scaled_down(GetParam());
   const tiny::Sizes& sizes = shape.sizes;
@@ -91,7 +104,7 @@ TEST_P(FullSize, HasTheSizesThatItsNameSays) {
   const LlamaContextPtr context(llama_init_from_model(model.get(), params));
   ASSERT_NE(context, nullptr);
   const std::size_t row = 2 * sizeof(std::uint16_t) * sizes.kv_heads * sizes.head;
-  if (shape.arch != "qwen35") {
+  if (shape.arch != "qwen35" && shape.arch != "nemotron_h") {
     // A cell's position and sequence come on top of its rows.
     const std::size_t per_token = state_bytes(context.get(), 0).per_token;
     EXPECT_GE(per_token, row * sizes.layers);
@@ -102,9 +115,7 @@ TEST_P(FullSize, HasTheSizesThatItsNameSays) {
   const std::size_t per_token = state_bytes(context.get(), 0).per_token;
   EXPECT_GE(per_token, row * attending);
   EXPECT_LT(per_token, row * attending + 64);
-  const std::size_t recurrent =
-      sizeof(float) * (sizes.value_heads * sizes.delta_head * sizes.delta_head +
-                       3 * (2 * sizes.key_heads + sizes.value_heads) * sizes.delta_head);
+  const std::size_t recurrent = sizeof(float) * recurrent_numbers(sizes);
   const std::size_t snapshot = state_bytes(context.get(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY).first;
   EXPECT_GE(snapshot, recurrent * (sizes.layers - attending));
   EXPECT_LT(snapshot, recurrent * (sizes.layers - attending) + 2048);
@@ -164,6 +175,37 @@ TEST_F(FullSizeOnce, Qwen35StatesAreAsLargeAsTheRealOnes) {
     const tiny::Sizes& sizes = find_full_size_shape(name)->sizes;
     EXPECT_EQ(sizes.layers / sizes.interval * sizes.kv_heads * sizes.head * 4, 12U << 10);
     EXPECT_EQ(sizes.value_heads * sizes.delta_head * sizes.delta_head * 4 * 18, 18U << 20);
+  }
+}
+
+// What the engine itself says of models with all their layers: the sizes of the real ones they are
+// named after. They are narrower still, which no state depends on, and so made sooner.
+TEST_F(FullSizeOnce, NarrowModelsHaveStatesAsLargeAsTheRealOnes) {
+  constexpr double kMiB = 1 << 20;
+  struct Real {
+    std::string_view name;
+    ByteCount row_KiB;     // of a token
+    double snapshot_MiB;   // with convolutions
+    ByteCount window_KiB;  // of a token
+  };
+  for (const Real& real : {Real{"state-9b", 32, 50.25, 0}, Real{"state-27b", 64, 149.63, 0},
+                           Real{"state-30b-a3b", 6, 49.69, 0}, Real{"swa-27b", 80, 0, 416},
+                           Real{"attention-8b", 128, 0, 0}}) {
+    FullSizeShape narrow = *find_full_size_shape(real.name);
+    narrow.sizes.width = 64;
+    narrow.sizes.inner = std::min(narrow.sizes.inner, 64U);
+    const LlamaModelPtr model = load({.shape = narrow});
+    ASSERT_NE(model, nullptr) << real.name;
+    const auto shape = LlamaEngine::measure_shape(model.get(), {.threads = 1, .threads_batch = 1});
+    ASSERT_TRUE(shape.ok()) << real.name;
+    const Part* const rows = shape->find(PartKind::kExtent);
+    const Part* const window = shape->find(PartKind::kWindow);
+    ASSERT_NE(rows, nullptr) << real.name;
+    EXPECT_EQ(rows->bytes_per_token / 1024, real.row_KiB) << shape->describe();
+    EXPECT_NEAR(static_cast<double>(shape->bytes_per_snapshot()) / kMiB, real.snapshot_MiB, 0.01)
+        << shape->describe();
+    EXPECT_EQ(window == nullptr ? 0 : window->bytes_per_token / 1024, real.window_KiB);
+    EXPECT_EQ(window == nullptr ? 1024 : window->window, 1024);
   }
 }
 

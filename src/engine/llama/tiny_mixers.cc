@@ -184,25 +184,24 @@ void mamba1_norms(Blueprint& model) {
 }
 
 void mamba2(Blueprint& model) {
-  constexpr std::uint32_t kSsmHeads = 8;
-  constexpr std::uint32_t kGroups = 2;
-  const std::uint32_t width = model.sizes.width;
-  const std::uint32_t inner = 2 * width;
-  const std::uint32_t state = width / 4;
-  const std::uint32_t convolved = inner + 2 * kGroups * state;
+  const Sizes& sizes = model.sizes;
+  const std::uint32_t inner = sizes.ssm_inner;
+  const std::uint32_t heads = sizes.ssm_heads;
+  const std::uint32_t groups = sizes.ssm_groups;
+  const std::uint32_t convolved = inner + 2 * groups * sizes.ssm_state;
   model.set({{"ssm.conv_kernel", kConvolution},
              {"ssm.inner_size", inner},
-             {"ssm.state_size", state},
-             {"ssm.time_step_rank", kSsmHeads},
-             {"ssm.group_count", kGroups}});
-  model.add_to_recurrent({{"ssm_in.weight", {width, inner + convolved + kSsmHeads}},
+             {"ssm.state_size", sizes.ssm_state},
+             {"ssm.time_step_rank", heads},
+             {"ssm.group_count", groups}});
+  model.add_to_recurrent({{"ssm_in.weight", {sizes.width, inner + convolved + heads}},
                           {"ssm_conv1d.weight", {kConvolution, convolved}},
                           {"ssm_conv1d.bias", {convolved}},
-                          {"ssm_dt.bias", {kSsmHeads}},
-                          {"ssm_a", {1, kSsmHeads}},
-                          {"ssm_d", {1, kSsmHeads}},
-                          {"ssm_norm.weight", {inner / kGroups, kGroups}},
-                          {"ssm_out.weight", {inner, width}}});
+                          {"ssm_dt.bias", {heads}},
+                          {"ssm_a", {1, heads}},
+                          {"ssm_d", {1, heads}},
+                          {"ssm_norm.weight", {inner / groups, groups}},
+                          {"ssm_out.weight", {inner, sizes.width}}});
 }
 
 void short_convolution(Blueprint& model) {

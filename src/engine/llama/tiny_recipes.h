@@ -26,8 +26,8 @@ struct Recipe {
 
 // With sizes.layers, the model has so many: of the kinds that the recipe begins
 // with, and in hybrids each sizes.interval-th attends.
-// REQUIRES: recipe.has_mtp if `mtp`; with sizes.layers, one kind of feed-forward
-// and, in hybrids, hybrid_by_interval.
+// REQUIRES: recipe.has_mtp if `mtp`; with sizes.layers, one kind of feed-forward or, where they are
+// layers of their own, none.
 [[nodiscard]] Blueprint blueprint_of(const Recipe& recipe, const Sizes& sizes, bool mtp);
 
 }  // namespace holdfast::llama_engine::tiny

@@ -17,7 +17,11 @@ Sizes tiny_sizes(std::uint32_t width) {
           .window = kTinySlidingWindow,
           .key_heads = 2,
           .value_heads = 4,
-          .delta_head = width / 4};
+          .delta_head = width / 4,
+          .ssm_heads = 8,
+          .ssm_inner = 2 * width,
+          .ssm_state = width / 4,
+          .ssm_groups = 2};
 }
 
 }  // namespace holdfast::llama_engine::tiny

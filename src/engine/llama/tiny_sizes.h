@@ -28,6 +28,12 @@ struct Sizes {
   std::uint32_t value_heads = 0;
   std::uint32_t delta_head = 0;
 
+  // Mamba 2: ssm_inner channels in ssm_heads, each with a state of ssm_state numbers.
+  std::uint32_t ssm_heads = 0;
+  std::uint32_t ssm_inner = 0;
+  std::uint32_t ssm_state = 0;
+  std::uint32_t ssm_groups = 0;
+
   [[nodiscard]] std::uint32_t queries() const { return heads * head; }
   [[nodiscard]] std::uint32_t delta_values() const { return value_heads * delta_head; }
   // A file that does not say how wide a head is means this.
