@@ -255,27 +255,49 @@ void Scheduler::run() {
     const bool asked =
         !arrivals_.empty() || !clears_.empty() || !list_asks_.empty() || !new_slot_tasks_.empty();
     if (stop_ && !asked && !fetches) break;
-    const auto has_news = [&] {
-      return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !list_asks_.empty() ||
-             !tool_calls_.empty() || !new_slot_tasks_.empty() || lower_news_ || (stop_ && !fetches);
+    const auto has_work = [&] {
+      return !arrivals_.empty() || !cancels_.empty() || !clears_.empty() || !tool_calls_.empty() ||
+             !new_slot_tasks_.empty() || lower_news_ || (stop_ && !fetches);
     };
     // While a request waits for another a slot is busy, so the loop turns and sees its deadline.
     if (fetches) {
-      news_.wait_for(lock, kFetchGlance, has_news);
-    } else if (!news_.wait_for(lock, kIdleBeforeKeeping, has_news)) {
+      wait_for(lock, kFetchGlance, has_work);
+    } else if (!wait_for(lock, kIdleBeforeKeeping, has_work)) {
       lock.unlock();
       keep_idle_states();
       const auto wanted = [&] {
+        answer_list_asks();
         const std::lock_guard look(mutex_);
-        return has_news();
+        return has_work();
       };
       check_idle(wanted);
       prove_idle(wanted);
       lock.lock();
-      news_.wait(lock, has_news);
+      wait_for(lock, std::nullopt, has_work);
     }
   }
   if (lower_ != nullptr) keep_idle_states();
+}
+
+// Whoever looks at the cache again and again is answered meanwhile, and is no reason to be less
+// idle.
+bool Scheduler::wait_for(std::unique_lock<std::mutex>& lock,
+                         std::optional<std::chrono::milliseconds> most,
+                         const std::function<bool()>& has_work) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + most.value_or(std::chrono::milliseconds::zero());
+  while (!has_work()) {
+    if (!list_asks_.empty()) {
+      lock.unlock();
+      answer_list_asks();
+      lock.lock();
+    } else if (!most) {
+      news_.wait(lock);
+    } else if (news_.wait_until(lock, deadline) == std::cv_status::timeout) {
+      return has_work();
+    }
+  }
+  return true;
 }
 
 bool Scheduler::turn() {
@@ -294,12 +316,10 @@ void Scheduler::take_arrivals() {
   bool cut = false;
   std::vector<std::string> tool_calls;
   std::vector<std::promise<ByteCount>> clears;
-  std::vector<ListAsk> list_asks;
   {
     const std::lock_guard lock(mutex_);
     tool_calls.swap(tool_calls_);
     clears.swap(clears_);
-    list_asks.swap(list_asks_);
     lower_news_ = false;
     for (SlotTask& task : new_slot_tasks_) slot_tasks_.push_back(std::move(task));
     new_slot_tasks_.clear();
@@ -323,11 +343,18 @@ void Scheduler::take_arrivals() {
     publish_status();  // whoever looks next sees it
     promise.set_value(freed);
   }
-  for (const ListAsk& ask : list_asks) {
-    publish_status();  // of the same moment
-    ask.answer(cache_.conversations(ask.most, clock_.now()));
-  }
+  answer_list_asks();
   if (cut) end_everything();
+}
+
+void Scheduler::answer_list_asks() {
+  std::vector<ListAsk> asks;
+  {
+    const std::lock_guard lock(mutex_);
+    asks.swap(list_asks_);
+  }
+  if (!asks.empty()) publish_status();  // of the same moment
+  for (const ListAsk& ask : asks) ask.answer(cache_.conversations(ask.most, clock_.now()));
 }
 
 void Scheduler::end_everything() {

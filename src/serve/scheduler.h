@@ -239,6 +239,10 @@ class Scheduler {
     std::size_t most = 0;
     SlotAnswer<ConversationsStatus> answer;
   };
+  void answer_list_asks();
+  // Waits for work, or so long at most; whether there is any.
+  bool wait_for(std::unique_lock<std::mutex>& lock, std::optional<std::chrono::milliseconds> most,
+                const std::function<bool()>& has_work);
   void enqueue(SlotTask task);
   void do_slot_tasks();
   [[nodiscard]] Result<SlotCopy> copy_slot(const SlotAsk& ask);

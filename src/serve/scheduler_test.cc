@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <random>
+#include <thread>
 
 #include "serve/scheduler_fixture.h"
 
@@ -182,6 +185,30 @@ TEST(Scheduler, ListsConversationsWhenAsked) {
   list(1);
   EXPECT_EQ(listed.count, 2U);
   EXPECT_EQ(listed.latest.size(), 1U);
+}
+
+// Each look wakes the loop, but does not make it wait anew before it puts states away.
+TEST(Scheduler, WhoeverLooksAgainAndAgainKeepsNothingFromBeingIdle) {
+  SchedulerOptions options;
+  options.cache.memory.budget = 1 << 20;
+  Bench bench({.slots = 1}, options);
+  bench.run(kSystem + "<s>user: hello</s><s>", 60);
+  const ByteCount before = bench.scheduler.cache_status().resident;
+  bench.scheduler.start();
+  const auto held = [&] {
+    std::promise<ByteCount> promise;
+    bench.scheduler.list_conversations(8, [&](const Result<ConversationsStatus>& listed) {
+      promise.set_value(listed.ok() ? listed->own.sum() + listed->shared.sum() : 0);
+    });
+    return promise.get_future().get();
+  };
+  int looks = 0;
+  while (held() == before && ++looks < 2000) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_GT(held(), before);
+  EXPECT_GT(looks, 10);
+  bench.scheduler.stop(StopMode::kFinish);
 }
 
 TEST(Scheduler, ListsNothingOnceItStops) {
