@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 
 // The same contestant with more flags, and perhaps another name.
-const withFlags = (contestant, flags, name = contestant.name) =>
+export const withFlags = (contestant, flags, name = contestant.name) =>
   ({ ...contestant, name, extra: [...(contestant.extra ?? []), ...flags] });
 const ours = ({ kind }) => kind === 'holdfast';
 
@@ -55,6 +55,12 @@ export const variants = {
     title: 'With drafts (MTP)',
     text: 'Both draft with the model\'s own head, at most 3 tokens.',
     set: (contestant) => drafting(contestant, [], contestant.name),
+  },
+  real: {
+    title: 'Real sizes',
+    text: 'As they come, with models whose state is as large as that of a real one and whose weights are few (`holdfast-genmodel`): ' +
+      '`state-9b` has that of Qwen3.5 9B, 50 MiB a snapshot and 32 KiB a token. Answers are written by the client.',
+    set: (contestant) => (ours(contestant) ? withFlags(contestant, ['--spec', 'off']) : contestant),
   },
 };
 

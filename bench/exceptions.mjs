@@ -5,7 +5,7 @@
 // only likely says so.
 const reasons = [
   {
-    of: /\| (plain|mtp) \| peak memory/,
+    of: /\| (plain|mtp|real) \| peak memory/,
     why: 'Holdfast keeps more states, within its own budget (a quarter of the free memory): a snapshot every few hundred tokens and ' +
       'where conversations go on, beside the rows. `--cache-ram` limits it.',
   },

@@ -1,7 +1,7 @@
 // Groups of scenarios, each with the servers it needs. A group is a function of a Run.
 import { join } from 'node:path';
 
-import { drafting, notDrafting, tightBudget_MiB, variants } from './contestants.mjs';
+import { drafting, notDrafting, tightBudget_MiB, variants, withFlags } from './contestants.mjs';
 import { connections } from './scenarios/connections.mjs';
 import { decode } from './scenarios/decode.mjs';
 import { disk } from './scenarios/disk.mjs';
@@ -18,7 +18,7 @@ import { runWorkload } from './scenarios/workload.mjs';
 import { atMost, exactly } from './rounds.mjs';
 import { median } from './stats.mjs';
 import { withTemporaryFolder } from './temporary.mjs';
-import { sizedWorkloads, workloads } from './workloads.mjs';
+import { realWorkloads, sizedWorkloads, workloads } from './workloads.mjs';
 
 // --- servers that stay ----------------------------------------------------------------------
 
@@ -108,7 +108,8 @@ async function measureWorkload(run, workload, variant) {
   const how = { logs: run.logs, turn: run.workloads.length % 2, rounds: atMost(workload.rounds ?? Infinity, run.rounds.workloads[variant]),
     settings: { ...run.settings, slots, ...(context ? { context } : {}), ...(model ? { model: run.model(model) } : {}) } };
   const budget_MiB = variant === 'tight' ? tightBudget_MiB(await filled_MiB(run, workload, how)) : null;
-  const contestants = [run.contestants.holdfast, run.contestants.llama].map((one) => variants[variant].set(one, budget_MiB));
+  const contestants = [run.contestants.holdfast, run.contestants.llama].map((one) =>
+    withFlags(variants[variant].set(one, budget_MiB), workload.flags?.[one.kind] ?? []));
   run.say(`${name}, ${variant}${budget_MiB ? `, ${budget_MiB} MiB` : ''}`);
   const { samples, commands } = await runWorkload(contestants, workload, how);
   commands.forEach((command) => run.noteCommand(command));
@@ -143,6 +144,17 @@ async function sizesGroup(run) {
   run.sections.push(sizesSection(rows));
 }
 
+async function realGroup(run) {
+  await runAllOf(run, realWorkloads, ['real']);
+  const { holdfastPlain, llama } = run.contestants;
+  const how = { long_prompt_tokens: 1500, tokens_before: 40, answer_tokens_max: 2000, model: 'state-9b' };
+  if (!run.only.test('interference')) return;
+  await run.part('interference, state-9b', () =>
+    run.running([holdfastPlain, llama], { model: run.model(how.model), slots: 2, context: 4096 }, async (bench, servers) => {
+      run.sections.push(await interference(bench, servers, how));
+    }, run.rounds.slow));
+}
+
 // Other kinds of state need models of their own, which are slow.
 const restarts = [{ length: 8000, rounds: 1, quick: true }, { length: 16_000, rounds: 1 },
   { length: 500, rounds: 1, shape: 'attention-1b' }, { length: 500, rounds: 1, shape: 'swa-1b' }];
@@ -164,5 +176,5 @@ async function restartGroup(run) {
   if (results.length > 0) run.sections.push(restartSection(results));
 }
 
-export const groupOf = { parity: parityGroup, speed: speedGroup, throughput: throughputGroup, workloads: workloadsGroup, sizes: sizesGroup,
+export const groupOf = { parity: parityGroup, speed: speedGroup, throughput: throughputGroup, workloads: workloadsGroup, sizes: sizesGroup, real: realGroup,
   restart: restartGroup, speculation: speculationGroup, disk: diskGroup, connections: connectionsGroup, engines: enginesGroup };

@@ -15,9 +15,9 @@ import { withServers } from './servers.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 export const folder = join(root, 'build/bench');
-export const groups = ['parity', 'speed', 'throughput', 'workloads', 'sizes', 'restart', 'speculation', 'disk', 'connections', 'engines'];
+export const groups = ['parity', 'speed', 'throughput', 'workloads', 'sizes', 'real', 'restart', 'speculation', 'disk', 'connections', 'engines'];
 // A quick run leaves out what compares nothing or takes long.
-const quick_groups = ['speed', 'throughput', 'workloads'];
+const quick_groups = ['speed', 'throughput', 'workloads', 'real'];
 const all_variants = ['plain', 'tight', 'mtp'];
 
 const number = (environment, name, otherwise) => Number(environment[name] || otherwise);
@@ -42,7 +42,7 @@ export function wishesFrom(environment) {
     whole: !quick && !environment.ITSELF && !environment.VARIANTS && !environment.WORKLOADS && groups.every((name) => wanted.has(name)),
     seed: number(environment, 'SEED', 1),
     rounds: { speed: rounds(quick ? 2 : 3, 9, 20), often: rounds(quick ? 3 : 5, 25, 35), slow: rounds(quick ? 1 : 2, 5, 40),
-      workloads: { plain: rounds(quick ? 1 : 2, 5, 18), tight: rounds(1, 3, 15), mtp: rounds(1, 3, 15) } },
+      workloads: { plain: rounds(quick ? 1 : 2, 5, 18), tight: rounds(1, 3, 15), mtp: rounds(1, 3, 15), real: rounds(1, 3, 60) } },
     settings: {
       model: environment.MODEL || join(root, 'models/holdfast-pocket-q8_0.gguf'),
       threads: number(environment, 'THREADS', os.cpus().length),

@@ -134,7 +134,7 @@ export const unseenOf = (items, topic) => median(items.filter((item) => item.cla
 // clocks for the same thing one counts.
 
 const inWorkloads = ['first token p50', 'first token, cold', 'peak memory'].flatMap((measure) => Object.entries({
-  plain: '', tight: ', a tenth of the memory', mtp: ', with drafts' }).map(([variant, suffix]) =>
+  plain: '', tight: ', a tenth of the memory', mtp: ', with drafts', real: ', real sizes' }).map(([variant, suffix]) =>
   [`${measure}${suffix}`, (item) => item.measure === measure && item.variant === variant]));
 
 const kinds = [...inWorkloads,

@@ -8,6 +8,7 @@
 //   restarts   stops the server in between; the servers get a folder for their states
 //   context    tokens that one conversation needs, where 16384 are too few
 //   rounds     at most so many
+//   flags      more of them for a contestant, by its kind
 //   chance     what is known when a request comes is a matter of chance, or of time where memory is scarce
 import * as client from '../tests/clients/workloads.mjs';
 import { assistant, cities, Conversation, prose, question, system, think, user, weather } from '../tests/clients/workloads.mjs';
@@ -118,4 +119,70 @@ export const sizedWorkloads = [
   onShape('attention-1b', { rounds: 1 }),
   onShape('swa-1b'),
   { name: 'second query on 128K', run: secondQuery(40_000, 221), model: 'tiny-250k', slots: 1, context: 140_000, rounds: 1, long: true },
+];
+
+// --- real sizes --------------------------------------------------------------------------
+//
+// Models whose state is as large as a real one's (state-9b: 50 MiB a snapshot, 32 KiB a token) and
+// whose weights are few, so that two cores show in minutes what a cache has to carry. Their tokens
+// are letters too, and the client writes the answers.
+
+const in_letters = 3.3;
+
+// A conversation whose answers the client itself writes.
+class Script {
+  constructor(talker, messages, seed) {
+    Object.assign(this, { talker, messages: [...messages], seed });
+  }
+
+  async ask(text) {
+    this.messages.push(user(text));
+    await this.talker.chat(this.messages, { ...think(false), max_tokens: 8 });
+    this.messages.push(assistant(prose(10, this.seed++)));
+  }
+}
+
+async function realTurns(talker) {
+  const talk = new Script(talker, [system('Five turns', 250, 911)], 912);
+  for (let turn = 0; turn < 5; ++turn) await talk.ask(`${prose(25, 921 + turn)}\n${question(turn)}`);
+}
+
+// The second question is edited; then both branches go on in turn.
+async function realBranches(talker) {
+  const first = new Script(talker, [system('Branches', 200, 931)], 932);
+  await first.ask(`${prose(60, 941)}\n${question(0)}`);
+  const opening = [...first.messages];
+  await first.ask(`${prose(60, 942)}\n${question(1)}`);
+  const second = new Script(talker, opening, 952);
+  await second.ask(`${prose(60, 943)}\n${question(1)}`);
+  await first.ask(question(2));
+  await second.ask(question(3));
+}
+
+async function realSix(talker) {
+  const talks = Array.from({ length: 6 }, (_, i) => new Script(talker, [system(`${cities[i]}, one of six`, 90, 961 + i)], 971 + 10 * i));
+  for (let turn = 0; turn < 3; ++turn) {
+    for (const talk of talks) await talk.ask(`${prose(12, 1041 + turn)}\n${question(turn)}`);
+  }
+}
+
+async function realRestart(talker) {
+  const talk = new Script(talker, [system('A restart', 300, 981)], 982);
+  for (let turn = 0; turn < 2; ++turn) await talk.ask(`${prose(25, 991 + turn)}\n${question(turn)}`);
+  await talker.restart();
+  for (let turn = 2; turn < 4; ++turn) await talk.ask(`${prose(25, 991 + turn)}\n${question(turn)}`);
+}
+
+const real = (name, run, more = {}) => ({ name: `${name}, ${more.model ?? 'state-9b'}`, run, model: 'state-9b', slots: 1, context: 4096, ...more });
+
+// What the conversation of realRestart takes on disk is about 300 MiB.
+const too_small_MiB = 128;
+
+export const realWorkloads = [
+  real('second query on 3K', secondQuery(2800 / in_letters, 901)),
+  real('five-turn chat', realTurns),
+  real('branch and return', realBranches, { long: true }),
+  real('6 conversations on 1 slot', realSix, { long: true, chance: true, rounds: 1 }),
+  real('restart in the middle', realRestart, { restarts: true }),
+  real(`restart, ${too_small_MiB} MiB of disk`, realRestart, { long: true, restarts: true, flags: { holdfast: ['--cache-disk', too_small_MiB] } }),
 ];

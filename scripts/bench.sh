@@ -2,14 +2,15 @@
 # Compares Holdfast with llama-server of the same engine, on this machine. It should do
 # nothing else meanwhile.
 #
-#   make bench             under 60 minutes on 2 cores; writes docs/benchmarks.md, .json and docs/charts
-#   QUICK=1 make bench     under 10 minutes, without drafts; writes build/bench/benchmarks.md and so on
+#   make bench             about an hour on 2 cores; writes docs/benchmarks.md, .json and docs/charts
+#   QUICK=1 make bench     about 10 minutes, without drafts; writes build/bench/benchmarks.md and so on
 #   ITSELF=1 make bench    compares Holdfast with itself: how often the bench sees a difference that is none
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #
 # Parts, which write to build/bench, too:
-#   SCENARIOS=parity,speed,throughput,workloads,sizes,restart,speculation,disk,connections,engines
+#   SCENARIOS=parity,speed,throughput,workloads,sizes,real,restart,speculation,disk,connections,engines
 #   VARIANTS=plain,tight,mtp    of the workloads: as they come, with a tenth of the memory, with drafts
+#                               (`real` has its own: models with states of real sizes)
 #   WORKLOADS='five|branch'     those whose name matches
 # Also: ROUNDS, SEED, MODEL, THREADS, CONTEXT, BENCH_DISK (a folder on the disk to measure).
 #

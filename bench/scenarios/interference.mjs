@@ -3,9 +3,6 @@ import { endlessStream, generate } from '../requests.mjs';
 import { interleave } from '../rounds.mjs';
 import { percentile } from '../stats.mjs';
 
-const tokens_before = 400;   // written before the long prompt arrives: the quiet baseline
-const answer_tokens_max = 24_000; // more than are written until the long prompt has been read
-
 function gapsBetween(token_ms, from_ms, to_ms) {
   const gaps = [];
   for (let i = 1; i < token_ms.length; ++i) {
@@ -15,7 +12,7 @@ function gapsBetween(token_ms, from_ms, to_ms) {
 }
 
 // A stream being read: `count(n)` resolves when n pieces of it have come.
-function startReader(server, prompt, signal) {
+function startReader(server, { short, answer_tokens_max }, signal) {
   let pieces = 0;
   const waiting = [];
   const wake = () => waiting.filter(({ wanted }) => pieces >= wanted).forEach(({ resolve }) => resolve());
@@ -23,7 +20,7 @@ function startReader(server, prompt, signal) {
     pieces = count;
     wake();
   };
-  const answer = endlessStream(server, prompt, answer_tokens_max, { signal, onPiece });
+  const answer = endlessStream(server, short, answer_tokens_max, { signal, onPiece });
   const tooEarly = answer.then(() => { throw new Error(`${server.name}: the stream ended too early`); });
   tooEarly.catch(() => {});
   const count = (wanted) => Promise.race([tooEarly, new Promise((resolve) => {
@@ -33,11 +30,11 @@ function startReader(server, prompt, signal) {
   return { answer, count, pieces: () => pieces };
 }
 
-async function measure(server, { short, long }) {
+async function measure(server, input) {
   const hangUp = new AbortController();
-  const reader = startReader(server, short, hangUp.signal);
-  await reader.count(tokens_before);
-  const other = await generate(server, long, 1, false);
+  const reader = startReader(server, input, hangUp.signal);
+  await reader.count(input.tokens_before);
+  const other = await generate(server, input.long, 1, false);
   await reader.count(reader.pieces() + 1); // the last gap is complete with the token after it
   hangUp.abort();
   const { token_ms } = await reader.answer;
@@ -52,16 +49,18 @@ async function measure(server, { short, long }) {
   };
 }
 
-// Needs a context of `long_prompt_tokens` and of answer_tokens_max.
-export async function interference(bench, servers, { long_prompt_tokens }) {
-  bench.say(`interference: a stream beside a prompt of ${long_prompt_tokens} tokens`);
+// `tokens_before` are written before the long prompt arrives, the quiet baseline; answer_tokens_max
+// are more than are written until it has been read. Needs a context of either.
+export async function interference(bench, servers, { long_prompt_tokens, tokens_before = 400, answer_tokens_max = 24_000, model = '' }) {
+  bench.say(`interference: a stream beside a prompt of ${long_prompt_tokens} tokens${model && `, ${model}`}`);
   const samples = await interleave(servers, bench.rounds, async () => ({
-    short: await bench.prompts.tokens(64), long: await bench.prompts.tokens(long_prompt_tokens),
+    short: await bench.prompts.tokens(64), long: await bench.prompts.tokens(long_prompt_tokens), tokens_before, answer_tokens_max,
   }), measure);
+  const [size, on] = [`${long_prompt_tokens / 1000}K`, model && `, ${model}`];
   const row = (label, metric) => ({ label, samples, metric });
   return {
-    name: `interference ${long_prompt_tokens / 1000}K`,
-    title: `One stream while another's prompt of ${long_prompt_tokens / 1000}K is read`,
+    name: `interference ${size}${on}`,
+    title: `One stream while another's prompt of ${size} is read${on}`,
     text: `One client reads a stream; after ${tokens_before} tokens a second one sends a fresh prompt of ` +
       `${long_prompt_tokens} tokens. Gaps between the first client's tokens, from sending that prompt to its answer.`,
     tables: [
