@@ -1,0 +1,145 @@
+// TurnPace: how much is done for those who read between two steps of those who write.
+//
+//   step step |  chunk chunk copy  | step step step step ... step |  restore chunk  | step
+//             `------ a gap -------' `---------- a rest ---------' `---- a gap -----'
+//
+// Between two decode steps prompts are read, states are copied out and brought back. Whoever
+// writes waits meanwhile. Two things make that bearable: no gap is long, and few gaps are.
+//
+//   - A gap is planned to take no more than `target_ms`, by times that were measured. Its first
+//     piece of work is always done, or nothing ever would be; a chunk that is too long for the
+//     whole target is cut into pieces, but never into pieces of less than `chunk_min` tokens,
+//     because each of them reads every weight of the model again.
+//   - Within that limit a gap takes as much work as there is, up to `tokens_max` tokens: the same
+//     work in many short gaps would make every token late instead of a few.
+//   - After a gap that was noticed comes a rest: nothing but steps, until there were
+//     kQuietSteps of them (then no more than one gap in 24 is noticed, and the 95th percentile
+//     is that of a step), or until they have taken as long as the gap did (then reading has
+//     had half of the time, and gets no less). Steps without work before them are saved up, so
+//     that a prompt which arrives after quiet times is read without rests at first.
+//
+// For the same reason the limit is never less than what a step takes: about half of the time is
+// the reader's, unless `tokens_max` tokens take less.
+//
+// Where the clock stands still, nothing is ever known. Then one chunk is read in each gap.
+//
+// Invariants, verified by check():
+//   PACE-1  between -kQuietSteps and kQuietMost quiet steps are saved up
+//   PACE-2  all times are finite, and none is negative
+//   PACE-3  a gap in which nothing was done has taken no time and read no tokens
+//
+// Pure: no I/O, no clock.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "state/parts.h"
+#include "state/tokens.h"
+
+namespace holdfast {
+
+// How long work takes that has a price for each piece and one for its size: chunks and their
+// tokens, copies and their bytes. Fitted to the latest few times. Pieces that were all of one
+// size do not tell the two prices apart; then all of it is taken for the size's.
+class PieceTimes {
+ public:
+  // So many pieces, which together have this size. Times of nothing are not noted. One that took
+  // more than twice as long as expected counts as twice: it waited for something.
+  void note(double pieces, double size, double ms);
+  [[nodiscard]] bool known() const { return weight_ > 0.0; }
+  // 0 until something is known.
+  [[nodiscard]] double ms(double pieces, double size) const;
+
+ private:
+  struct Prices {
+    double piece = 0.0;
+    double size = 0.0;
+  };
+  [[nodiscard]] Prices prices() const;
+
+  // Sums over the latest notes, each counting less than the one after it.
+  double weight_ = 0.0;
+  double pieces_pieces_ = 0.0;
+  double pieces_size_ = 0.0;
+  double size_size_ = 0.0;
+  double pieces_ms_ = 0.0;
+  double size_ms_ = 0.0;
+};
+
+struct TurnPaceOptions {
+  double target_ms = 250.0;    // 0: no limit, and no rests
+  TokenPos tokens_max = 2048;  // in one gap, unless one chunk has more
+  TokenPos chunk_min = 64;
+};
+
+class TurnPace {
+ public:
+  static constexpr int kQuietSteps = 23;
+  static constexpr int kQuietMost = 16 * kQuietSteps;
+
+  explicit TurnPace(TurnPaceOptions options) : options_(options) {}
+
+  // -- what may be done in the gap at hand, while somebody writes ---------------------
+  [[nodiscard]] bool resting() const;
+  // How many of the next `wanted` tokens, which lie before a cut, are read now; 0: none in this
+  // gap. All of them, or a piece where chunks may be cut.
+  enum class Chunks { kWhole, kMayBeCut };
+  [[nodiscard]] TokenPos tokens_to_read(TokenPos wanted, Chunks chunks) const;
+  // Whether states of so many bytes may be copied out or brought back.
+  [[nodiscard]] bool may_copy(ByteCount bytes) const;
+  // The same for one that is to be brought back: one in each gap.
+  [[nodiscard]] bool may_restore(ByteCount bytes) const;
+  // How many bytes of a copy that may be cut are copied now.
+  [[nodiscard]] ByteCount bytes_to_copy() const;
+
+  // -- what was done ------------------------------------------------------------------
+  // A chunk is being read; its time is an estimate until note_read().
+  void begin_read(TokenPos tokens);
+  // All chunks since the last call took so long together.
+  void note_read(double ms);
+  void note_copied(ByteCount bytes, double ms);
+  void note_restored(ByteCount bytes, double ms);
+  // Something else that those who write waited for.
+  void note_other(double ms);
+  // A step for all who write: the gap before it is over.
+  void note_step(double ms);
+  // Nobody writes, so nobody waits. What was measured stays known.
+  void nobody_writes();
+
+  // -- looking in ---------------------------------------------------------------------
+  [[nodiscard]] bool knows_reading() const { return reading_.known(); }
+  [[nodiscard]] double read_ms(TokenPos tokens) const;
+  [[nodiscard]] double copy_ms(ByteCount bytes) const;
+  // Work of the gap at hand so far.
+  [[nodiscard]] double gap_ms() const { return gap_.ms + gap_.expected_ms; }
+  [[nodiscard]] std::vector<std::string> check() const;
+
+ private:
+  struct Gap {
+    bool begun = false;
+    bool restored = false;
+    double ms = 0.0;           // measured
+    double expected_ms = 0.0;  // of chunks whose time is not known yet
+    TokenPos tokens = 0;
+  };
+
+  [[nodiscard]] double limit_ms() const;
+  [[nodiscard]] bool fits(double ms) const { return !gap_.begun || gap_ms() + ms <= limit_ms(); }
+  [[nodiscard]] TokenPos piece_of(TokenPos wanted) const;
+  [[nodiscard]] bool noticed() const;
+
+  const TurnPaceOptions options_;
+  PieceTimes reading_;
+  PieceTimes copying_;
+  double step_ms_ = 0.0;  // without work before it; 0: not known
+  Gap gap_;
+  TokenPos unmeasured_ = 0;  // tokens, and chunks, since note_read()
+  int unmeasured_chunks_ = 0;
+  int quiet_ = 0;         // steps saved up; negative: still to come
+  double owed_ms_ = 0.0;  // of steps, after which reading goes on in any case
+};
+
+}  // namespace holdfast
