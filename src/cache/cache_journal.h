@@ -46,6 +46,10 @@ struct CacheWorld {
   Below* lower = nullptr;
 };
 
+// When the copies of a checkpoint are made: with the chunk that it lies behind, or by
+// StateCache::copy_postponed.
+enum class Copies : std::uint8_t { kNow, kLater };
+
 // How a request ended.
 enum class RequestEnd : std::uint8_t {
   kStopToken,
@@ -91,7 +95,8 @@ class CacheJournal {
   virtual void go_on(const Prompt&, const StoreMatch*, const Brought*) {}
   virtual void begin(const Prompt&, SlotId, const Receipt&) {}
   virtual void before_chunk(SlotId) {}
-  virtual void prefilled(SlotId, TokenSpan, LogitsOf) {}
+  virtual void prefilled(SlotId, TokenSpan, LogitsOf, Copies) {}
+  virtual void copy_postponed(SlotId, ByteCount) {}
   virtual void decoded(SlotId, TokenSpan) {}
   virtual void emptied(SlotId) {}
   virtual void end(SlotId) {}

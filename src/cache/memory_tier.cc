@@ -115,14 +115,15 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
   const Match match = tree_.match(request.space, request.tokens);
   Wanted wanted;
   if (!match.stops.empty()) wanted.growing = match.stops.back().node;
-  wanted.alone = request.rows_stay && tree_.needs().snapshot && !could_hold(length);
+  const bool needs_snapshot = tree_.needs().snapshot && !request.rows_only;
+  wanted.alone = request.rows_stay && needs_snapshot && !could_hold(length);
   if (tree_.needs().blocks && !wanted.alone) {
     if (match.node) wanted.rows = tree_.gaps(match.node, match.matched);
     if (match.matched < length) wanted.rows.push_back({match.matched, length});
   }
   const bool there = !match.stops.empty() && match.stops.back().position == length &&
                      match.stops.back().has_snapshot;
-  wanted.snapshot = tree_.needs().snapshot && !there;
+  wanted.snapshot = needs_snapshot && !there;
   wanted.bytes = bytes_of(wanted.rows, bytes_per_token());
   if (wanted.snapshot) wanted.bytes += snapshot_bytes(length);
   return wanted;
@@ -169,7 +170,8 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   auto copied = copy(request, wanted);
   if (!copied) return decline();
   if (copied->bytes > room()) return decline();  // a snapshot larger than any before
-  const std::vector<PlacedHints> marks = {{length_of(request.tokens), request.marks}};
+  std::vector<PlacedHints> marks;
+  if (!request.rows_only) marks.push_back({length_of(request.tokens), request.marks});
   const Committed committed = tree_.commit({.space = request.space,
                                             .tokens = request.tokens,
                                             .blocks = copied->rows,

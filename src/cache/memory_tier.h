@@ -63,6 +63,8 @@ struct StoreRequest {
   // The slot goes on holding its rows. A snapshot alone then has a use where the budget is
   // too small for the whole state: it joins those rows when the conversation goes on.
   bool rows_stay = false;
+  // The rows alone, ahead of a state further on that they belong to. No place is made of them.
+  bool rows_only = false;
   SnapshotPtr snapshot;  // of this place, if it was taken before; the slot may be beyond it then
   Tick now = 0;
 };

@@ -181,12 +181,15 @@ std::optional<Awaited> StateCache::find_awaited(const Prompt& prompt, const Outl
     TokenPos reach = floor_of(other.cuts, common);
     if (!options_.deterministic && common - std::max(reach, held) >= kJunctionWorth) reach = common;
     // One that is behind what this prompt has already would only hold it up.
-    const bool ahead = held >= outlook.plan.keep && reach > held;
+    const bool coming = reach > held || (reach == held && other.postponed);
+    const bool ahead = held >= outlook.plan.keep && coming;
     if (!ahead || (best && reach <= best->position) || !memory_.could_hold(reach)) continue;
     best = Awaited{SlotId{static_cast<int>(i)}, other.run, reach};
   }
   if (!best) return std::nullopt;
   Live& other = live(best->slot);
+  ++totals_.waits;
+  if (best->position == length_of(other.tokens)) return best;  // postponed
   const auto cut = std::ranges::lower_bound(other.cuts, best->position);
   if (cut == other.cuts.end() || *cut != best->position) other.cuts.insert(cut, best->position);
   auto& due = other.due;
@@ -194,14 +197,14 @@ std::optional<Awaited> StateCache::find_awaited(const Prompt& prompt, const Outl
   if (place == due.end() || place->position != best->position) {
     due.insert(place, {best->position, CheckpointKind::kJunction});
   }
-  ++totals_.waits;
   return best;
 }
 
 bool StateCache::still_coming(const Awaited& awaited) const {
   const Live& other = live(awaited.slot);
+  const TokenPos length = length_of(other.tokens);
   return other.run == awaited.run && !other.prompt.empty() &&
-         length_of(other.tokens) < awaited.position;
+         (length < awaited.position || (length == awaited.position && other.postponed));
 }
 
 // --- beginning -------------------------------------------------------------------
@@ -249,6 +252,16 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
   if (!was_live && receipt.fetched > 0) totals_.restored_lower_tokens += restored;
   totals_.saved_seconds += receipt.saved_ms / 1000.0;
   return kept_logits;
+}
+
+ByteCount StateCache::bytes_to_begin(const Outlook& outlook) const {
+  ByteCount bytes = outlook.plan.bytes_in;
+  for (const StartAction& action : outlook.plan.actions) {
+    if (std::holds_alternative<StoreLive>(action)) {
+      bytes += unsaved_bytes(live(SlotId{outlook.plan.slot}));
+    }
+  }
+  return bytes;
 }
 
 // The companion comes along as far as it can, with what memory holds of it.
@@ -396,6 +409,7 @@ void StateCache::shorten(SlotId slot, TokenPos length) {
   held.kept = std::min(held.kept, length);
   held.offered = std::min(held.offered, length);
   held.filed.length = std::min(held.filed.length, length);
+  if (held.postponed && held.postponed->checkpoint.position > length) held.postponed.reset();
   places_.shorten(slot, length);
 }
 
@@ -443,10 +457,13 @@ TokenPos StateCache::chunk_end(SlotId slot) const {
   return cut == held.cuts.end() ? length_of(held.prompt) : *cut;
 }
 
-void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits) {
-  const JournaledCall call(journal_, [&](CacheJournal& to) { to.prefilled(slot, chunk, logits); });
+void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits,
+                           Copies copies) {
+  const JournaledCall call(journal_,
+                           [&](CacheJournal& to) { to.prefilled(slot, chunk, logits, copies); });
   if (companion_ != nullptr) companion_->advance(slot, chunk, 0);
   Live& held = live(slot);
+  CHECK(!held.postponed);
   const TokenPos before = length_of(held.tokens);
   held.tokens.insert(held.tokens.end(), chunk.begin(), chunk.end());
   if (options_.deterministic) {
@@ -467,15 +484,25 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, Logit
         !options_.deterministic || held.exact == after || (at_end && held.exact == before);
     if (checkpoint.position != after || !exact_here) continue;
     engine_.wait();
-    if (time_allows(held, checkpoint)) take_checkpoint(slot, checkpoint, receipt);
+    if (!time_allows(held, checkpoint)) continue;
+    if (copies == Copies::kLater) {
+      held.postponed = Postponed{checkpoint};
+    } else {
+      take_checkpoint(slot, checkpoint, receipt);
+    }
   }
-  const bool whole = after == length_of(held.prompt) && held.kept == after;
-  if (whole && logits == LogitsOf::kLastToken) keep_end(slot);
+  const bool whole = after == length_of(held.prompt) && logits == LogitsOf::kLastToken;
+  if (whole && held.postponed) {
+    held.postponed->logits = end_logits(slot);
+  } else if (whole && held.kept == after) {
+    keep_end(slot, end_logits(slot));
+  }
 }
 
 void StateCache::decoded(SlotId slot, TokenSpan kept, TokenPos told) {
   const JournaledCall call(journal_, [&](CacheJournal& to) { to.decoded(slot, kept); });
   Live& held = live(slot);
+  CHECK(!held.postponed);
   held.tokens.insert(held.tokens.end(), kept.begin(), kept.end());
   if (options_.deterministic) held.keys.insert(held.keys.end(), kept.begin(), kept.end());
   if (companion_ == nullptr) return;
@@ -511,6 +538,7 @@ void StateCache::end(SlotId slot) {
   held.cuts.clear();
   held.due.clear();
   held.due_in_slot.clear();
+  held.postponed.reset();
 }
 
 void StateCache::called_tool(SlotId slot, std::uint64_t run) {
@@ -571,6 +599,7 @@ ByteCount StateCache::clear() {
   const ByteCount places = places_.clear();
   for (std::size_t i = 0; i < live_.size(); ++i) {
     live_[i].kept = 0;
+    if (live_[i].postponed) live_[i].postponed->rows = 0;
     const bool idle = live_[i].prompt.empty();
     if (!idle) continue;
     engine_.clear(SlotId{static_cast<int>(i)});
@@ -630,6 +659,9 @@ std::vector<std::string> StateCache::check() const {
     if (keys_of(held).size() != held.tokens.size()) violations.push_back("C1: keys of " + name);
     if (held.exact < 0 || held.exact > length) violations.push_back("C2: " + name);
     if (!is_filed(held)) violations.push_back("C5: " + name);
+    if (held.postponed && held.postponed->checkpoint.position != length) {
+      violations.push_back("C3: postponed in " + name);
+    }
     TokenPos last = length;
     for (const Checkpoint& checkpoint : held.due) {
       if (checkpoint.position <= last) violations.push_back("C3: " + name);

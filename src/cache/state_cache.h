@@ -5,6 +5,7 @@
 //   begin          do that; what fails is planned around
 //   before_chunk   the slot is about to grow,
 //   prefilled      and has grown; checkpoints that were placed here are taken
+//   copy_postponed or taken later, before the slot grows further
 //   decoded        likewise, by sampled tokens
 //   end            the request is over; its tokens stay known
 //
@@ -36,7 +37,8 @@
 // Invariants, verified by check():
 //   C1  a slot's tokens are as many as the engine says it holds
 //   C2  0 <= exact <= length of the slot's tokens
-//   C3  checkpoints still to be taken lie beyond the slot's tokens, ascending
+//   C3  checkpoints still to be taken lie beyond the slot's tokens, ascending; one that was
+//       postponed lies at their end
 //   C4  those of MemoryTier, and of the tree of what has been seen
 //   C5  what a slot says is filed is: its first tokens (deterministic: keys) are
 //       those above the node, while that is alive
@@ -173,19 +175,34 @@ class StateCache {
   // Afterwards the slot holds `receipt.restored` tokens of the prompt. Where these are all of
   // them, the answer begins with the logits that are returned; else they are null.
   LogitsPtr begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
-  // Where the chunk that begins at the slot's end has to end.
+  // What begin() would move at most: out of the slot, and into it.
+  [[nodiscard]] ByteCount bytes_to_begin(const Outlook& outlook) const;
+  // Where the chunk that begins at the slot's end has to end. It may be read in pieces, unless
+  // deterministic: then chunks are those of the grid.
   [[nodiscard]] TokenPos chunk_end(SlotId slot) const;
+  // What the checkpoint behind a chunk that ends there copies at most; 0: none is due there.
+  [[nodiscard]] ByteCount bytes_due(SlotId slot, TokenPos end) const;
   // To be called before each chunk. Deterministic: wherever a restore may begin,
   // an uninterrupted run looks like a restored one. On an Error the slot is empty.
   [[nodiscard]] Result<void> before_chunk(SlotId slot);
-  // The engine has appended these tokens, up to chunk_end(), and has these logits.
-  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits = LogitsOf::kNone);
-  // The engine's latest decode appended these to the slot, and they stay.
+  // The engine has appended these tokens, up to chunk_end() or less, and has these logits. A
+  // checkpoint that is due is taken now; or it is postponed, and has to be taken before the slot
+  // grows.
+  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits = LogitsOf::kNone,
+                 Copies copies = Copies::kNow);
+  [[nodiscard]] bool postponed(SlotId slot) const { return live(slot).postponed.has_value(); }
+  [[nodiscard]] ByteCount postponed_bytes(SlotId slot) const;
+  // Takes the checkpoint that was postponed. Where it is more than `bytes`, only some of its rows
+  // are copied, about so many bytes, and it stays postponed; a snapshot is never divided.
+  // REQUIRES: there is one, and the engine's slot is as prefilled() found it.
+  void copy_postponed(SlotId slot, ByteCount bytes, Receipt& receipt);
+  // The engine's latest decode appended these to the slot, and they stay. Nothing is postponed.
   // The companion knows the first `told` of them already.
   void decoded(SlotId slot, TokenSpan kept, TokenPos told = 0);
   // The engine's slot was emptied while a request is at work there.
   void emptied(SlotId slot);
-  // The request is over, or failed: the engine may have emptied the slot.
+  // The request is over, or failed: the engine may have emptied the slot. What was postponed is
+  // not taken any more; the slot holds it.
   void end(SlotId slot);
   // The answer that ended on this slot called a tool: its client will soon be back.
   void called_tool(SlotId slot, std::uint64_t run);
@@ -231,6 +248,13 @@ class StateCache {
  private:
   StateCache(const CacheWorld& world, CacheOptions options, CacheJournal* journal);
 
+  // A checkpoint at the end of a slot's tokens that is still to be taken.
+  struct Postponed {
+    Checkpoint checkpoint;
+    TokenPos rows = 0;  // of so many tokens rows were copied ahead
+    LogitsPtr logits;   // of the last token, where the prompt ends here
+  };
+
   // What one slot holds, and what is planned for the request at work there.
   struct Live {
     SpaceKey space;
@@ -252,6 +276,7 @@ class StateCache {
     std::vector<TokenPos> cuts;         // where it is cut this time, ascending
     std::vector<Checkpoint> due;        // still to be taken, ascending
     std::vector<TokenPos> due_in_slot;  // of them not offered to memory, ascending
+    std::optional<Postponed> postponed;
     TokenPos last_checkpoint = 0;
     EndKey end;                // the prompt's
     Clock::TimePoint began{};  // reading
@@ -306,11 +331,16 @@ class StateCache {
   [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
   [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;
   [[nodiscard]] bool worth_its_end(const Live& live) const;
-  void keep_end(SlotId slot);
+  [[nodiscard]] LogitsPtr end_logits(SlotId slot) const;
+  void keep_end(SlotId slot, LogitsPtr logits);
   [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
   [[nodiscard]] StoreRequest request_for(SlotId slot, const Checkpoint& checkpoint,
                                          bool off_grid) const;
   void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
+  [[nodiscard]] ByteCount bytes_of(const Live& held, const Checkpoint& checkpoint,
+                                   TokenPos rows) const;
+  [[nodiscard]] bool goes_to_memory(const Live& held, const Checkpoint& checkpoint) const;
+  bool copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receipt);
   StoreOutcome store_live(Live& live, SlotId slot, bool essential);
   ByteCount put_aside(SlotId slot);
 

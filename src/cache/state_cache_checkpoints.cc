@@ -148,11 +148,16 @@ bool StateCache::worth_its_end(const Live& held) const {
   return behind * now.token + now.any_token > memory_.snapshot_bytes(length);
 }
 
-// The slot has read its prompt and a state of it is in memory.
-void StateCache::keep_end(SlotId slot) {
+// The slot has just read its prompt. Null: it may use nothing that is kept.
+LogitsPtr StateCache::end_logits(SlotId slot) const {
   const Live& held = live(slot);
-  if (held.end.length != length_of(held.tokens)) return;  // it may use nothing that is kept
-  ends_.put(held.end, copy_of_logits(engine_.logits(slot)));
+  if (held.end.length != length_of(held.tokens)) return nullptr;
+  return copy_of_logits(engine_.logits(slot));
+}
+
+// The slot has read its prompt and a state of it is in memory.
+void StateCache::keep_end(SlotId slot, LogitsPtr logits) {
+  if (logits != nullptr) ends_.put(live(slot).end, std::move(logits));
 }
 
 bool StateCache::time_allows(const Live& held, const Checkpoint& checkpoint) const {
@@ -199,6 +204,78 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
   held.filed = outcome.filed;
   held.last_checkpoint = checkpoint.position;
   receipt.bytes_out += outcome.bytes;
+}
+
+// --- checkpoints that are taken later ----------------------------------------------------
+
+// Not where slots keep the place for themselves, or memory takes snapshots alone.
+bool StateCache::goes_to_memory(const Live& held, const Checkpoint& checkpoint) const {
+  return memory_.could_hold(checkpoint.position) &&
+         !std::ranges::binary_search(held.due_in_slot, checkpoint.position);
+}
+
+// With the rows of `rows` tokens copied before.
+ByteCount StateCache::bytes_of(const Live& held, const Checkpoint& checkpoint,
+                               TokenPos rows) const {
+  const ByteCount snapshot = memory_.snapshot_bytes(checkpoint.position);
+  if (!goes_to_memory(held, checkpoint)) return snapshot;
+  const TokenPos missing = std::max(checkpoint.position - std::max(held.kept, rows), 0);
+  return static_cast<ByteCount>(missing) * memory_.bytes_per_token() + snapshot;
+}
+
+ByteCount StateCache::bytes_due(SlotId slot, TokenPos end) const {
+  const Live& held = live(slot);
+  const auto due = std::ranges::lower_bound(held.due, end, {}, &Checkpoint::position);
+  if (due == held.due.end() || due->position != end || !time_allows(held, *due)) return 0;
+  return bytes_of(held, *due, 0);
+}
+
+ByteCount StateCache::postponed_bytes(SlotId slot) const {
+  const Live& held = live(slot);
+  return held.postponed ? bytes_of(held, held.postponed->checkpoint, held.postponed->rows) : 0;
+}
+
+void StateCache::copy_postponed(SlotId slot, ByteCount bytes, Receipt& receipt) {
+  const JournaledCall call(journal_, [&](CacheJournal& to) { to.copy_postponed(slot, bytes); });
+  Live& held = live(slot);
+  CHECK(held.postponed && engine_.length(slot) == length_of(held.tokens));
+  if (postponed_bytes(slot) > bytes && copy_rows_ahead(slot, bytes, receipt)) return;
+  Postponed now = std::move(*held.postponed);
+  held.postponed.reset();
+  take_checkpoint(slot, now.checkpoint, receipt);
+  if (held.kept == now.checkpoint.position) keep_end(slot, std::move(now.logits));
+}
+
+// Rows never change, so those of a checkpoint may be copied piece by piece before its snapshot.
+// False: there are none left, or they find no room; then all is up to the checkpoint itself.
+bool StateCache::copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receipt) {
+  Live& held = live(slot);
+  const Checkpoint& checkpoint = held.postponed->checkpoint;
+  const ByteCount row = memory_.bytes_per_token();
+  const TokenPos from = std::max(held.kept, held.postponed->rows);
+  if (row == 0 || from >= checkpoint.position || !goes_to_memory(held, checkpoint)) return false;
+  const auto left = static_cast<ByteCount>(checkpoint.position - from);
+  const auto some = static_cast<TokenPos>(std::clamp<ByteCount>(bytes / row, 1, left));
+  // Whole blocks: what lies behind the last one is copied with the next piece.
+  const TokenPos blocks = std::max((from + some) / kBlockTokens, from / kBlockTokens + 1);
+  const TokenPos to = std::min(blocks * kBlockTokens, checkpoint.position);
+  const bool all = to == checkpoint.position && memory_.snapshot_bytes(to) == 0;
+  if (all) return false;
+
+  StoreRequest request = request_for(slot, {to, checkpoint.kind}, false);
+  request.rows_only = true;
+  request.saves = checkpoint.position - held.last_checkpoint;
+  request.essential = always_kept(checkpoint.kind);
+  const auto before = clock_.now();
+  const StoreOutcome outcome = memory_.store(request);
+  const double took_ms = ms_between(before, clock_.now());
+  held.store_ms += took_ms;
+  totals_.store_seconds += took_ms / 1000.0;
+  if (!outcome.stored) return false;
+  held.postponed->rows = to;
+  held.filed = outcome.filed;
+  receipt.bytes_out += outcome.bytes;
+  return true;
 }
 
 }  // namespace holdfast

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/fake.h"
 
 namespace holdfast {
@@ -130,6 +132,165 @@ TEST_F(CacheTooSmallForAState, ASnapshotAloneIsNothingWithoutItsRows) {
   EXPECT_EQ(serve(5, 2), 0);  // takes the slot
   EXPECT_EQ(serve(1, 3), 0);
 }
+
+// --- chunks in pieces, and checkpoints that are taken later ------------------------------
+
+// Reads one prompt of 400 tokens with checkpoints at 160 and 320, in whatever way.
+class CacheThatPostpones : public ::testing::TestWithParam<FakeKind> {
+ protected:
+  static constexpr SlotId kSlot{0};
+  static constexpr SlotId kOther{1};
+  static constexpr SpaceKey kSpace{1, 2};
+  static constexpr TokenPos kLength = 400;
+
+  struct World {
+    explicit World(FakeKind kind) : engine({.kind = kind, .slots = 2, .chunk_tokens_max = 160}) {}
+    static CacheOptions options() {
+      CacheOptions made;
+      made.memory.budget = 1 << 20;
+      return made;
+    }
+    // What it writes next, after these tokens were brought back to the other slot.
+    float next_after_restoring(TokenSpan tokens) {
+      const auto parts = cache.parts_of(kSpace, tokens);
+      if (!parts || !cache.memory().restore(kOther, tokens, *parts).ok()) return -1.0F;
+      const Token more = 65;
+      EXPECT_TRUE(engine.prefill(kOther, {&more, 1}, LogitsOf::kLastToken).ok());
+      const auto logits = engine.logits(kOther, 0);
+      const auto next = static_cast<float>(std::ranges::max_element(logits) - logits.begin());
+      engine.clear(kOther);
+      return next;
+    }
+    FakeEngine engine;
+    StillClock clock;
+    StateCache cache{engine, options(), clock};
+    Receipt receipt;
+  };
+
+  CacheThatPostpones() {
+    for (TokenPos i = 0; i < kLength; ++i) tokens_.push_back(i * i % 251);
+  }
+  [[nodiscard]] Prompt prompt() const {
+    return {
+        kSpace, tokens_, tokens_, cuts_, {}, true, std::nullopt, {}, EndKey::of(kSpace, tokens_)};
+  }
+  [[nodiscard]] TokenSpan first(TokenPos count) const {
+    return TokenSpan(tokens_).first(static_cast<std::size_t>(count));
+  }
+  void begin(World& world) {
+    world.cache.begin(prompt(), world.cache.plan(prompt(), {&kSlot, 1}), world.receipt);
+  }
+  void read(World& world, TokenPos end, Copies copies) {
+    const TokenPos at = world.cache.length(kSlot);
+    const auto chunk = first(end).subspan(static_cast<std::size_t>(at));
+    const LogitsOf logits = end == kLength ? LogitsOf::kLastToken : LogitsOf::kNone;
+    ASSERT_TRUE(world.engine.prefill(kSlot, chunk, logits).ok());
+    world.cache.prefilled(kSlot, chunk, world.receipt, logits, copies);
+    ASSERT_EQ(world.cache.check(), std::vector<std::string>{});
+  }
+  // Another decodes meanwhile.
+  void other_step(World& world) {
+    const Token token = 7;
+    const DecodeStep step{kOther, {&token, 1}};
+    ASSERT_TRUE(world.engine.decode({&step, 1}).ok());
+    world.engine.clear(kOther);  // the cache knows nothing of it
+  }
+  void expect_same(World& one, World& other) {
+    for (const TokenPos place : {160, 320}) {
+      EXPECT_EQ(one.next_after_restoring(first(place)), other.next_after_restoring(first(place)));
+      EXPECT_GE(one.next_after_restoring(first(place)), 0.0F) << "kept at " << place;
+    }
+    EXPECT_EQ(one.receipt.checkpoints, other.receipt.checkpoints);
+    EXPECT_EQ(one.receipt.bytes_out, other.receipt.bytes_out);
+    EXPECT_EQ(one.cache.status().resident, other.cache.status().resident);
+    EXPECT_EQ(one.cache.status().snapshot_count, other.cache.status().snapshot_count);
+  }
+
+  Tokens tokens_;
+  std::vector<TokenPos> cuts_ = {160, 320};
+};
+
+TEST_P(CacheThatPostpones, AChunkInPiecesEndsWhereItsCheckpointLies) {
+  World whole(GetParam());
+  World pieces(GetParam());
+  for (World* world : {&whole, &pieces}) begin(*world);
+  for (const TokenPos end : {160, 320, 400}) read(whole, end, Copies::kNow);
+  for (const TokenPos end : {64, 128, 160, 230, 320, 384, 400}) {
+    EXPECT_GE(pieces.cache.chunk_end(kSlot), end);
+    read(pieces, end, Copies::kNow);
+  }
+  expect_same(whole, pieces);
+}
+
+TEST_P(CacheThatPostpones, ACheckpointThatIsTakenLaterIsTheSame) {
+  for (const ByteCount at_once : {ByteCount{1}, ByteCount{700}, ByteCount{1} << 40}) {
+    World now(GetParam());
+    World later(GetParam());
+    for (World* world : {&now, &later}) begin(*world);
+    int copies = 0;
+    for (const TokenPos end : {160, 320, 400}) {
+      EXPECT_EQ(later.cache.bytes_due(kSlot, end) > 0, now.cache.bytes_due(kSlot, end) > 0);
+      EXPECT_EQ(later.cache.bytes_due(kSlot, end - 1), 0U);
+      read(now, end, Copies::kNow);
+      read(later, end, Copies::kLater);
+      while (later.cache.postponed(kSlot)) {
+        other_step(later);
+        const ByteCount before = later.cache.postponed_bytes(kSlot);
+        later.cache.copy_postponed(kSlot, at_once, later.receipt);
+        ASSERT_EQ(later.cache.check(), std::vector<std::string>{});
+        EXPECT_LT(later.cache.postponed_bytes(kSlot), before);
+        ++copies;
+      }
+    }
+    const bool has_rows = later.engine.shape().find(PartKind::kExtent) != nullptr;
+    EXPECT_EQ(copies > 3, has_rows && at_once < 1000) << copies << " copies";
+    expect_same(now, later);
+  }
+}
+
+TEST_P(CacheThatPostpones, WhoWaitsForAPlaceWaitsUntilItIsKept) {
+  World world(GetParam());
+  begin(world);
+  Tokens others(first(320).begin(), first(320).end());
+  others.insert(others.end(), 80, 3);
+  const Prompt waiting{kSpace, others, others, cuts_, {}, true, std::nullopt};
+  const auto plan = [&] { return world.cache.plan(waiting, {&kOther, 1}); };
+  read(world, 160, Copies::kLater);
+  const auto awaited = world.cache.worth_waiting_for(waiting, plan());
+  ASSERT_TRUE(awaited.has_value());
+  EXPECT_EQ(awaited->position, 320);
+  world.cache.copy_postponed(kSlot, 1 << 20, world.receipt);
+  read(world, 320, Copies::kLater);
+  EXPECT_TRUE(world.cache.still_coming(*awaited));
+  const auto again = world.cache.worth_waiting_for(waiting, plan());
+  ASSERT_TRUE(again.has_value()) << "who comes now waits too";
+  EXPECT_EQ(again->position, 320);
+  world.cache.copy_postponed(kSlot, 1 << 20, world.receipt);
+  EXPECT_FALSE(world.cache.still_coming(*awaited));
+  EXPECT_EQ(plan().plan.keep, 320);
+}
+
+TEST_P(CacheThatPostpones, ARequestThatEndsTakesNothingWithIt) {
+  World world(GetParam());
+  begin(world);
+  read(world, 160, Copies::kLater);
+  world.cache.end(kSlot);
+  EXPECT_FALSE(world.cache.postponed(kSlot));
+  EXPECT_EQ(world.cache.check(), std::vector<std::string>{});
+  EXPECT_EQ(world.cache.plan(prompt(), {&kSlot, 1}).plan.keep, 160) << "the slot holds it";
+
+  World emptied(GetParam());
+  begin(emptied);
+  read(emptied, 160, Copies::kLater);
+  emptied.engine.clear(kSlot);
+  emptied.cache.emptied(kSlot);
+  EXPECT_FALSE(emptied.cache.postponed(kSlot));
+  EXPECT_EQ(emptied.cache.check(), std::vector<std::string>{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CacheThatPostpones,
+                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
+                                           FakeKind::kRecurrent, FakeKind::kHybrid));
 
 }  // namespace
 }  // namespace holdfast

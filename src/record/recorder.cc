@@ -191,10 +191,15 @@ void CacheRecorder::begin(const Prompt& prompt, SlotId slot, const Receipt& rece
   if (options_.private_form) running_[receipt.id] = prompt.number;
 }
 
-void CacheRecorder::prefilled(SlotId slot, TokenSpan, LogitsOf logits) {
-  open(EventKind::kPrefilled, slot);
+void CacheRecorder::prefilled(SlotId slot, TokenSpan, LogitsOf logits, Copies copies) {
+  open(copies == Copies::kLater ? EventKind::kPostponed : EventKind::kPrefilled, slot);
   call_.yes = logits == LogitsOf::kLastToken;
   call_.position = engine_->length(slot);
+}
+
+void CacheRecorder::copy_postponed(SlotId slot, ByteCount bytes) {
+  open(EventKind::kCopyPostponed, slot);
+  call_.bytes = bytes;
 }
 
 void CacheRecorder::decoded(SlotId slot, TokenSpan kept) {

@@ -71,7 +71,8 @@ class CacheRecorder final : public CacheJournal {
   void go_on(const Prompt& prompt, const StoreMatch* found, const Brought* came) override;
   void begin(const Prompt& prompt, SlotId slot, const Receipt& receipt) override;
   void before_chunk(SlotId slot) override { open(EventKind::kBeforeChunk, slot); }
-  void prefilled(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
+  void prefilled(SlotId slot, TokenSpan chunk, LogitsOf logits, Copies copies) override;
+  void copy_postponed(SlotId slot, ByteCount bytes) override;
   void decoded(SlotId slot, TokenSpan kept) override;
   void emptied(SlotId slot) override { open(EventKind::kEmptied, slot); }
   void end(SlotId slot) override;

@@ -27,11 +27,12 @@ bool has_world(EventKind kind) {
 }  // namespace
 
 const char* event_kind_name(EventKind kind) {
-  constexpr std::array<const char*, 24> kNames = {
-      "opened",      "prompt",       "plan",      "wait",     "ask below", "go on",
-      "begin",       "before chunk", "prefilled", "decoded",  "emptied",   "end",
-      "called tool", "speed",        "copy out",  "bring in", "erase",     "keep idle",
-      "clear",       "receipt",      "dropped",   "forget",   "done",      "distrust"};
+  constexpr std::array<const char*, 26> kNames = {
+      "opened",      "prompt",        "plan",      "wait",     "ask below", "go on",
+      "begin",       "before chunk",  "prefilled", "decoded",  "emptied",   "end",
+      "called tool", "speed",         "copy out",  "bring in", "erase",     "keep idle",
+      "clear",       "receipt",       "dropped",   "forget",   "done",      "distrust",
+      "postponed",   "copy postponed"};
   const auto index = static_cast<std::size_t>(kind) - 1;
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -129,10 +130,15 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
       slots_[event.slot] = prompts_[event.request];
       break;
     case EventKind::kPrefilled:
+    case EventKind::kPostponed:
     case EventKind::kEnd:
       out.number(static_cast<std::uint64_t>(event.slot));
       out.position(event.position);
-      if (event.kind == EventKind::kPrefilled) out.truth(event.yes);
+      if (event.kind != EventKind::kEnd) out.truth(event.yes);
+      break;
+    case EventKind::kCopyPostponed:
+      out.number(static_cast<std::uint64_t>(event.slot));
+      out.number(event.bytes);
       break;
     case EventKind::kDecoded:
       out.number(static_cast<std::uint64_t>(event.slot));
@@ -277,10 +283,15 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
       break;
     }
     case EventKind::kPrefilled:
+    case EventKind::kPostponed:
     case EventKind::kEnd:
       event.slot = read_slot(in);
       event.position = in.position(header_.context_tokens);
-      if (event.kind == EventKind::kPrefilled) event.yes = in.truth();
+      if (event.kind != EventKind::kEnd) event.yes = in.truth();
+      break;
+    case EventKind::kCopyPostponed:
+      event.slot = read_slot(in);
+      event.bytes = in.number();
       break;
     case EventKind::kDecoded:
       event.slot = read_slot(in);

@@ -71,8 +71,10 @@ enum class EventKind : std::uint8_t {
   kForget,
   kDone,
   kDistrust,
+  kPostponed,      // as kPrefilled, and the checkpoint there is yet to be taken
+  kCopyPostponed,  // some of it is copied, or all
 };
-inline constexpr auto kEventKindLast = EventKind::kDistrust;
+inline constexpr auto kEventKindLast = EventKind::kCopyPostponed;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {
@@ -152,10 +154,11 @@ struct CacheEvent {
   EventKind kind = EventKind::kOpened;
   std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped
   int slot = 0;               // all that name one
-  // Plan: tokens kept. Wait: where. Prefilled: the slot's new length. End: the engine's length of
-  // the slot. Speed: tokens. BringIn: exact. Receipt: tokens of the answer.
+  // Plan: tokens kept. Wait: where. Prefilled, Postponed: the slot's new length. End: the engine's
+  // length of the slot. Speed: tokens. BringIn: exact. Receipt: tokens of the answer.
   TokenPos position = 0;
-  bool yes = false;       // Wait: for something. Prompt: reuse. Prefilled: with logits
+  bool yes = false;       // Wait: for something. Prompt: reuse. Prefilled, Postponed: with logits
+  ByteCount bytes = 0;    // CopyPostponed: at most
   std::uint64_t run = 0;  // Wait, CalledTool
   StartSource source = StartSource::kNothing;  // Plan
   double ms = 0.0;                             // Speed; Receipt: of the answer

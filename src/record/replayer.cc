@@ -82,7 +82,9 @@ class Replayer {
       case EventKind::kGoOn: return go_on(event);
       case EventKind::kBegin: return begin(event);
       case EventKind::kBeforeChunk: return before_chunk(event);
-      case EventKind::kPrefilled: return prefilled(event);
+      case EventKind::kPrefilled: return prefilled(event, Copies::kNow);
+      case EventKind::kPostponed: return prefilled(event, Copies::kLater);
+      case EventKind::kCopyPostponed: return copy_postponed(event);
       case EventKind::kDecoded: return decoded(event);
       case EventKind::kEmptied: return emptied(event);
       case EventKind::kEnd: return end(event);
@@ -250,7 +252,8 @@ class Replayer {
   }
 
   // Reads the prompt up to a place, in the chunks that the cache asks for.
-  void read_up_to(SlotId id, LiveRequest& request, TokenPos end, bool with_logits) {
+  void read_up_to(SlotId id, LiveRequest& request, TokenPos end, bool with_logits,
+                  Copies copies = Copies::kNow) {
     const TokenSpan prompt = request.prompt.tokens;
     while (cache_->length(id) < end) {
       const TokenPos at = cache_->length(id);
@@ -258,21 +261,29 @@ class Replayer {
       engine_.set_length(id, next);
       cache_->prefilled(
           id, prompt.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(next - at)),
-          request.receipt, with_logits && next == end ? LogitsOf::kLastToken : LogitsOf::kNone);
+          request.receipt, with_logits && next == end ? LogitsOf::kLastToken : LogitsOf::kNone,
+          next == end ? copies : Copies::kNow);
     }
   }
 
-  bool prefilled(const CacheEvent& event) {
+  bool prefilled(const CacheEvent& event, Copies copies) {
     ReplaySlot* slot = busy(event);
-    if (slot == nullptr || slot->emptied) return false;
+    if (slot == nullptr || slot->emptied || cache_->postponed({event.slot})) return false;
     if (event.position > length_of(slot->request->prompt.tokens)) return false;
-    read_up_to({event.slot}, *slot->request, event.position, event.yes);
+    read_up_to({event.slot}, *slot->request, event.position, event.yes, copies);
+    return true;
+  }
+
+  bool copy_postponed(const CacheEvent& event) {
+    ReplaySlot* slot = busy(event);
+    if (slot == nullptr || !cache_->postponed({event.slot})) return false;
+    cache_->copy_postponed({event.slot}, event.bytes, slot->request->receipt);
     return true;
   }
 
   bool decoded(const CacheEvent& event) {
     ReplaySlot* slot = busy(event);
-    if (slot == nullptr) return false;
+    if (slot == nullptr || cache_->postponed({event.slot})) return false;
     const SlotId id{event.slot};
     if (!slot->emptied) {
       read_up_to(id, *slot->request, length_of(slot->request->prompt.tokens), true);
