@@ -17,6 +17,8 @@ constexpr double kCopyMsPerByte = 5e-7;
 constexpr TokenPos kPieceUnit = 32;
 // A gap with more work than this part of a step is noticed.
 constexpr double kNoticedShare = 0.2;
+// Work of less is none.
+constexpr double kNothingMs = 1.0;
 // The latest step's part in what a step is taken to last; a quarter of that after work, where a
 // GPU is slower.
 constexpr double kStepShare = 0.125;
@@ -112,17 +114,14 @@ bool TurnPace::may_restore(ByteCount bytes) const {
   return !resting() && !gap_.restored && may_copy(bytes);
 }
 
-ByteCount TurnPace::bytes_to_copy() const {
-  const double left = limit_ms() - gap_ms();
-  if (!std::isfinite(left)) return std::numeric_limits<ByteCount>::max();
-  if (left <= 0.0) return 0;
-  // The price of a piece is paid in any case.
+ByteCount TurnPace::bytes_to_copy(ByteCount wanted) const {
+  if (gap_.begun) return may_copy(wanted) ? wanted : 0;
+  const double ms = copy_ms(wanted);
+  if (ms <= limit_ms()) return wanted;
+  // The price of a piece is paid for each of them.
   const double piece = copy_ms(0);
-  const double by_size = copy_ms(1 << 20) - piece;
-  if (by_size <= 0.0) return std::numeric_limits<ByteCount>::max();
-  constexpr double kMost = 1e15;
-  return static_cast<ByteCount>(
-      std::clamp((left - piece) / by_size * static_cast<double>(1 << 20), 0.0, kMost));
+  const double share = std::max(limit_ms() - piece, 0.0) / (ms - piece);
+  return std::max<ByteCount>(static_cast<ByteCount>(share * static_cast<double>(wanted)), 1);
 }
 
 // --- what was done -----------------------------------------------------------------------
@@ -141,12 +140,12 @@ void TurnPace::note_read(double ms) {
   unmeasured_ = 0;
   unmeasured_chunks_ = 0;
   gap_.expected_ms = 0.0;
-  note_other(ms);
+  add_work(ms);
 }
 
 void TurnPace::note_copied(ByteCount bytes, double ms) {
   copying_.note(1.0, static_cast<double>(bytes), ms);
-  note_other(ms);
+  add_work(ms);
 }
 
 void TurnPace::note_restored(ByteCount bytes, double ms) {
@@ -155,6 +154,10 @@ void TurnPace::note_restored(ByteCount bytes, double ms) {
 }
 
 void TurnPace::note_other(double ms) {
+  if (ms >= kNothingMs) add_work(ms);
+}
+
+void TurnPace::add_work(double ms) {
   gap_.begun = true;
   if (ms > 0.0 && std::isfinite(ms)) gap_.ms += ms;
 }
@@ -177,8 +180,6 @@ void TurnPace::note_step(double ms) {
 
 void TurnPace::nobody_writes() {
   gap_ = {};
-  unmeasured_ = 0;
-  unmeasured_chunks_ = 0;
   quiet_ = std::max(quiet_, 0);
   owed_ms_ = 0.0;
 }

@@ -92,8 +92,10 @@ class TurnPace {
   [[nodiscard]] bool may_copy(ByteCount bytes) const;
   // The same for one that is to be brought back: one in each gap.
   [[nodiscard]] bool may_restore(ByteCount bytes) const;
-  // How many bytes of a copy that may be cut are copied now.
-  [[nodiscard]] ByteCount bytes_to_copy() const;
+  // How many bytes of a copy of `wanted` bytes that may be divided are copied now; 0: none in this
+  // gap. All of them, or as many as fit a gap of their own. Rests do not hold a copy up: whoever
+  // has read all of its prompt waits for it.
+  [[nodiscard]] ByteCount bytes_to_copy(ByteCount wanted) const;
 
   // -- what was done ------------------------------------------------------------------
   // A chunk is being read; its time is an estimate until note_read().
@@ -102,11 +104,12 @@ class TurnPace {
   void note_read(double ms);
   void note_copied(ByteCount bytes, double ms);
   void note_restored(ByteCount bytes, double ms);
-  // Something else that those who write waited for.
+  // Something else that those who write waited for, if it took a millisecond.
   void note_other(double ms);
   // A step for all who write: the gap before it is over.
   void note_step(double ms);
-  // Nobody writes, so nobody waits. What was measured stays known.
+  // Nobody writes, so nobody waits. What was measured stays known, and what is being measured
+  // goes on.
   void nobody_writes();
 
   // -- looking in ---------------------------------------------------------------------
@@ -129,6 +132,7 @@ class TurnPace {
   [[nodiscard]] double limit_ms() const;
   [[nodiscard]] bool fits(double ms) const { return !gap_.begun || gap_ms() + ms <= limit_ms(); }
   [[nodiscard]] TokenPos piece_of(TokenPos wanted) const;
+  void add_work(double ms);
   [[nodiscard]] bool noticed() const;
 
   const TurnPaceOptions options_;

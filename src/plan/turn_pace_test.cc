@@ -208,12 +208,16 @@ TEST(TurnPace, OneStateIsBroughtBackInAGap) {
   EXPECT_TRUE(pace.may_restore(ByteCount{1} << 30)) << "the first of a gap is always done";
 }
 
-TEST(TurnPace, ACopyThatMayBeCutTakesWhatIsLeftOfTheGap) {
+TEST(TurnPace, ACopyThatMayBeDividedTakesAGapOfItsOwn) {
   TurnPace pace({});
   pace.note_copied(100 << 20, 100);  // a millisecond for a MiB
-  EXPECT_NEAR(static_cast<double>(pace.bytes_to_copy()), 150.0 * (1 << 20), 1 << 20);
+  EXPECT_EQ(pace.bytes_to_copy(140 << 20), 140U << 20);
+  EXPECT_EQ(pace.bytes_to_copy(160 << 20), 0U) << "there is other work";
   pace.note_other(150);
-  EXPECT_EQ(pace.bytes_to_copy(), 0U);
+  EXPECT_EQ(pace.bytes_to_copy(1 << 20), 0U);
+  pace.note_step(10);
+  EXPECT_TRUE(pace.resting());
+  EXPECT_NEAR(static_cast<double>(pace.bytes_to_copy(1000 << 20)), 250.0 * (1 << 20), 1 << 20);
 }
 
 TEST(TurnPace, WithoutATargetThereIsNoLimitButTheBatch) {

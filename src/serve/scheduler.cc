@@ -88,6 +88,7 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
       cache_(engine, cache_options(options), clock, parts.companion, parts.lower, parts.journal),
       prover_(engine, cache_, grid_, options.proofs, clock),
       idle_check_(engine, cache_, options.check),
+      pace_(options.pace),
       ended_(static_cast<std::size_t>(engine.slot_count())) {
   for (int i = 0; i < engine.slot_count(); ++i) {
     Slot slot;
@@ -301,15 +302,19 @@ bool Scheduler::wait_for(std::unique_lock<std::mutex>& lock,
 }
 
 bool Scheduler::turn() {
+  const auto began = clock_.now();
   take_arrivals();
   end_cancelled_and_late();
   do_slot_tasks();
+  pace_.note_other(ms_between(began, clock_.now()));
+  writing_ = std::ranges::any_of(slots_, [&](const Slot& slot) { return writes(slot); });
+  if (!writing_) pace_.nobody_writes();
   admit_waiting();
   if (lower_ != nullptr) lower_->set_busy(!std::ranges::all_of(slots_, &Slot::idle));
-  const bool prefilled = prefill_some();
-  const bool decoded = decode_all();
+  const bool read = prefill_some();
+  const bool wrote = !(read && reads_on()) && step();
   publish_status();
-  return prefilled || decoded;
+  return read || wrote;
 }
 
 void Scheduler::take_arrivals() {
@@ -415,6 +420,7 @@ void Scheduler::admit_waiting() {
       continue;
     }
     if (waits_for_lower(job, outlook)) continue;
+    if (!may_begin(job, outlook)) return;
     auto admitted = std::move(*next);
     queue_.erase(next);
     end_front(*admitted);
@@ -436,6 +442,7 @@ std::deque<std::unique_ptr<Job>>::iterator Scheduler::next_in_queue() {
   auto best = queue_.end();
   for (auto it = queue_.begin(); it != queue_.end(); ++it) {
     if (!may_start(**it)) continue;
+    if ((*it)->held_back && pace_.resting()) continue;
     if (best == queue_.end() || at_work[(*it)->request.client] < at_work[(*best)->request.client]) {
       best = it;
     }
@@ -527,7 +534,7 @@ void Scheduler::start_job(std::unique_ptr<Job> job, const Outlook& outlook) {
   receipt.history_tokens = job->request.history_tokens;
   receipt.unix_ms = clock_.unix_ms();
   receipt.queued_ms = job->timings.queued_ms;
-  job->kept_logits = cache_.begin(job->prompt(), outlook, receipt);
+  job->kept_logits = begin_paced(*job, outlook);
   job->timings.cached_tokens = receipt.restored;
   Slot& slot = slots_[static_cast<std::size_t>(receipt.slot)];
   slot.job = std::move(job);
@@ -556,7 +563,7 @@ Slot* Scheduler::choose_prefill() {
   Slot* oldest = nullptr;
   Slot* nearest = nullptr;
   for (Slot& slot : slots_) {
-    if (!prefilling(slot)) continue;
+    if (!prefilling(slot) || cache_.postponed(slot.id)) continue;
     if (oldest == nullptr || cache_.run(slot.id) < cache_.run(oldest->id)) oldest = &slot;
     if (nearest == nullptr || prefill_left(slot) < prefill_left(*nearest)) nearest = &slot;
   }
@@ -567,22 +574,24 @@ Slot* Scheduler::choose_prefill() {
 // together then begin to write together: a step for one of them takes nearly as long as one
 // for all.
 bool Scheduler::prefill_some() {
+  const bool copied = copy_postponed();
   TokenPos left = grid_.rule().step;
   bool any = false;
   while (Slot* slot = choose_prefill()) {
-    left -= cache_.chunk_end(slot->id) - cache_.length(slot->id);
-    if (any && left < 0) break;
-    prefill_chunk(*slot);
+    const TokenPos tokens = tokens_to_read(*slot);
+    left -= tokens;
+    if (tokens == 0 || (any && left < 0)) break;
+    prefill_chunk(*slot, tokens);
     any = true;
   }
-  return any;
+  return any || copied;
 }
 
-void Scheduler::prefill_chunk(Slot& slot) {
+void Scheduler::prefill_chunk(Slot& slot, TokenPos tokens) {
   ++chunks_;
   Job& job = *slot.job;
   const TokenPos begin = cache_.length(slot.id);
-  const TokenPos end = cache_.chunk_end(slot.id);
+  const TokenPos end = begin + tokens;
   const bool last = end == job.prompt_length();
   const bool answers = last && job.request.max_tokens != 0;
   const LogitsOf logits = answers ? LogitsOf::kLastToken : LogitsOf::kNone;
@@ -594,6 +603,7 @@ void Scheduler::prefill_chunk(Slot& slot) {
     fail(slot, ready.error());
     return;
   }
+  begin_reading(tokens);
   const auto before = clock_.now();
   if (auto run = engine_.prefill(slot.id, chunk, logits); !run) {
     fail(slot, run.error());
@@ -601,7 +611,7 @@ void Scheduler::prefill_chunk(Slot& slot) {
   }
   job.read_ms += ms_between(before, clock_.now());
   speculator_.note_other_work();
-  cache_.prefilled(slot.id, chunk, job.receipt, logits);
+  keep_chunk(slot, chunk, logits);
   job.timings.prompt_tokens += length_of(chunk);
   note_progress(slot);
   if (last) finish_prefill(slot);
@@ -617,8 +627,9 @@ void Scheduler::note_progress(Slot& slot) {
 }
 
 void Scheduler::finish_prefill(Slot& slot) {
+  settle_reading();
   Job& job = *slot.job;
-  job.first_token = clock_.now();
+  job.first_token = job.last_step = clock_.now();
   job.receipt.prompt_ms = ms_between(job.started, job.first_token);
   cache_.note_prefill_speed(job.timings.prompt_tokens, job.read_ms);
   if (job.request.max_tokens == 0) {
@@ -648,6 +659,7 @@ void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string)
 
 // What the slot holds stays there: it was computed, and may be continued.
 std::unique_ptr<Job> Scheduler::end_job(Slot& slot) {
+  leave_off_reading(slot);
   std::unique_ptr<Job> job = std::move(slot.job);
   note_timings(job->timings);
   speculator_.note_end(*job);
@@ -740,6 +752,7 @@ std::vector<std::string> Scheduler::check() const {
     }
   }
   for (const std::string& violation : cache_.check()) violations.push_back("S2: " + violation);
+  for (const std::string& violation : pace_.check()) violations.push_back("S5: " + violation);
   const std::lock_guard lock(mutex_);
   if (waiting_ > options_.queue_max) violations.push_back("S3: the queue is too long");
   if (waiting_ != arrivals_.size() + queue_.size()) {

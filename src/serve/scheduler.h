@@ -7,8 +7,19 @@
 //                     (and, where that pays, a request of our own reads the front meanwhile)
 //
 // Each turn of the loop reads at most as many tokens as the longest chunk has, of one prompt
-// or of several, and runs one decode step: no prompt delays another request's next token by
-// more than that.
+// or of several, and then, unless more is to be read first, runs one decode step. While nobody
+// writes, that is all. While somebody does, TurnPace (plan/turn_pace.h) says what lies between
+// two steps, by measured times: several chunks, copies and a restore, as long as they take no
+// more than the target together; then rests of nothing but steps. So
+//
+//   - a chunk that alone takes longer is read in pieces, unless deterministic;
+//   - at most one state is brought back between two steps;
+//   - a checkpoint whose copy does not fit behind its chunk is taken between later steps, its
+//     rows piece by piece. Until then its slot neither reads on nor writes;
+//   - what is larger than the target and cannot be divided (a state that is brought back, a
+//     snapshot, a chunk of the grid) has two steps to itself.
+//
+// Arrivals and cancellations are seen after every chunk.
 //
 // Invariants, verified by check(), which tests call between turns:
 //   S1  a request is in exactly one place: the queue, or one slot
@@ -16,6 +27,7 @@
 //   S3  the queue holds at most `queue_max` requests, and what waits is counted
 //   S4  a slot with a request has something to do for it: tokens to read, or one
 //       to decode
+//   S5  those of TurnPace
 //
 // What is asked of a slot by itself (save_slot and its like) is done at the beginning of the
 // first turn in which the slot is idle, before another request takes it.
@@ -51,11 +63,13 @@
 #include "engine/engine.h"
 #include "engine/text.h"
 #include "env/clock.h"
+#include "plan/turn_pace.h"
 #include "serve/idle_check.h"
 #include "serve/prover.h"
 #include "serve/request.h"
 #include "serve/slot.h"
 #include "serve/speculator.h"
+#include "serve/step_gaps.h"
 #include "state/grid.h"
 
 namespace holdfast {
@@ -69,6 +83,7 @@ struct SchedulerOptions {
   // The same for decode steps alone: where an engine is wrong about several slots at once.
   bool one_by_one = false;
   TokenPos grid_step = 512;
+  TurnPaceOptions pace;
   // Tokens that every draft is filled up to when deterministic, so that no token's bits
   // depend on what was drafted.
   TokenPos deterministic_draft = 0;
@@ -114,7 +129,9 @@ struct SchedulerStatus {
   double prompt_seconds = 0.0;
   double predicted_seconds = 0.0;
   std::uint64_t decode_steps = 0;
-  std::string companion;  // its name; empty: there is none
+  StepGaps gaps_undisturbed;  // between two steps of a slot, where only steps were run,
+  StepGaps gaps_of_work;      // and where others read, or states were moved
+  std::string companion;      // its name; empty: there is none
   DraftCounts drafts;
   ProofCounts proofs;
   std::string disproved;  // what a proof found; empty: nothing. Nothing is restored since
@@ -263,9 +280,24 @@ class Scheduler {
   [[nodiscard]] TokenPos prefill_left(const Slot& slot) const;
   [[nodiscard]] Slot* choose_prefill();
   bool prefill_some();
-  void prefill_chunk(Slot& slot);
+  void prefill_chunk(Slot& slot, TokenPos tokens);
   void note_progress(Slot& slot);
   void finish_prefill(Slot& slot);
+
+  // scheduler_pace.cc
+  [[nodiscard]] bool writes(const Slot& slot) const;
+  [[nodiscard]] TokenPos tokens_to_read(const Slot& slot) const;
+  [[nodiscard]] bool reads_on();
+  [[nodiscard]] bool may_begin(Job& job, const Outlook& outlook) const;
+  [[nodiscard]] LogitsPtr begin_paced(Job& job, const Outlook& outlook);
+  void keep_chunk(Slot& slot, TokenSpan chunk, LogitsOf logits);
+  bool copy_postponed();
+  void copy_postponed(Slot& slot, ByteCount bytes);
+  void begin_reading(TokenPos tokens);
+  void settle_reading();
+  void leave_off_reading(Slot& slot);
+  bool step();
+  void note_gap(Job& job, Clock::TimePoint now);
 
   // scheduler_write.cc
   bool decode_all();
@@ -323,6 +355,9 @@ class Scheduler {
   std::deque<std::unique_ptr<Job>> queue_;
   std::deque<SlotTask> slot_tasks_;  // for slots that are at work
   std::unordered_set<std::string> cancelled_;
+  TurnPace pace_;
+  bool writing_ = false;                           // somebody did when this turn began
+  std::optional<Clock::TimePoint> reading_since_;  // chunks whose time is not known yet
   std::uint64_t chunks_ = 0;
   std::uint64_t jobs_ = 0;        // that arrived
   std::minstd_rand pretence_{1};  // for synthetic_acceptance

@@ -17,7 +17,7 @@ namespace holdfast {
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return now_; }
-  void advance(std::chrono::milliseconds by) { now_ += by; }
+  void advance(std::chrono::nanoseconds by) { now_ += by; }
 
  private:
   TimePoint now_{};

@@ -41,7 +41,7 @@ std::vector<std::vector<Slot*>> batches_of(std::span<Slot* const> slots, bool on
 bool Scheduler::decode_all() {
   std::vector<Slot*> ready;
   for (Slot& slot : slots_) {
-    if (slot.decoding()) ready.push_back(&slot);
+    if (writes(slot)) ready.push_back(&slot);
   }
   if (ready.empty()) return false;
   // A draft that only a restored state takes back is not made where restoring is not believed.
@@ -64,8 +64,10 @@ void Scheduler::decode_together(std::span<Slot* const> slots) {
     for (Slot* slot : slots) fail(*slot, run.error());
     return;
   }
+  const auto computed = clock_.now();
   std::vector<Verdict> verdicts;
   for (Slot* slot : slots) {
+    note_gap(*slot->job, computed);
     const TokenPos waiting = length_of(slot->job->pending);
     verdicts.push_back(sample_rows(*slot, waiting - 1, cache_.length(slot->id) + waiting));
   }

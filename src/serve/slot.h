@@ -30,6 +30,7 @@ struct Job {
   Clock::TimePoint submitted;
   Clock::TimePoint started{};      // left the queue
   Clock::TimePoint first_token{};  // the prompt is read
+  Clock::TimePoint last_step{};    // since then: its latest step
   Timings timings;
   std::vector<TokenPos> cuts;   // the prompt's grid
   Tokens keys;                  // StateCache::keys_for
@@ -53,6 +54,7 @@ struct Job {
   double last_yield = 1.0;          // tokens that the latest step gave
   std::optional<Awaited> awaited;   // waits in the queue for another's prefix
   std::optional<LowerFetch> fetch;  // asked the tier below, and may wait for it
+  bool held_back = false;           // bringing its state back would hold those up who write
   bool has_front = false;           // another reads its front meanwhile
   std::uint64_t front_of = 0;       // this is such a one, and that the number of whose
   Receipt receipt;
