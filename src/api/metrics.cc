@@ -21,6 +21,14 @@ class MetricsWriter {
   MetricsWriter& gauge(std::string_view name, std::string_view help) {
     return family(name, help, "gauge");
   }
+  // Its samples have these endings.
+  MetricsWriter& histogram(std::string_view name, std::string_view help) {
+    return family(name, help, "histogram");
+  }
+  MetricsWriter& ending(std::string_view with) {
+    name_ = family_ + std::string(with);
+    return *this;
+  }
   // `label` is a whole `name="value"`, or empty.
   MetricsWriter& sample(double value, std::string_view label = "") {
     text_ += name_;
@@ -37,7 +45,7 @@ class MetricsWriter {
 
  private:
   MetricsWriter& family(std::string_view name, std::string_view help, std::string_view type) {
-    name_ = name;
+    name_ = family_ = name;
     (((text_ += "# HELP ") += name) += ' ') += help;
     (((text_ += "\n# TYPE ") += name) += ' ') += type;
     text_ += '\n';
@@ -45,7 +53,8 @@ class MetricsWriter {
   }
 
   std::string text_;
-  std::string name_;
+  std::string name_;    // of the next sample
+  std::string family_;  // that it belongs to
 };
 
 template <typename Visit>
@@ -78,6 +87,31 @@ void write_llama_names(MetricsWriter& out, const SchedulerStatus& server) {
   out.gauge("llamacpp:requests_processing", "Number of requests processing.").sample(busy);
   out.gauge("llamacpp:requests_deferred", "Number of requests deferred.")
       .sample(std::uint64_t{server.queued});
+}
+
+void write_gaps(MetricsWriter& out, const StepGaps& gaps, const std::string& label) {
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < gaps.counts.size(); ++i) {
+    so_far += gaps.counts[i];
+    std::string bound = "+Inf";
+    if (i < StepGaps::kBounds.size()) append_json_number(bound = "", StepGaps::kBounds[i]);
+    out.ending("_bucket").sample(so_far, label + ",le=\"" + bound + "\"");
+  }
+  out.ending("_sum").sample(gaps.sum, label);
+  out.ending("_count").sample(so_far, label);
+}
+
+void write_gaps(MetricsWriter& out, const SchedulerStatus& server) {
+  constexpr const char* kWork = "between=\"work\"";
+  constexpr const char* kNothing = "between=\"nothing\"";
+  out.histogram("holdfast_step_gap_seconds",
+                "From one decode step of a slot to its next; between them others were read or "
+                "states were moved, or nothing was done.");
+  write_gaps(out, server.gaps_of_work, kWork);
+  write_gaps(out, server.gaps_undisturbed, kNothing);
+  out.gauge("holdfast_step_gap_longest_seconds", "The longest of them since the start.")
+      .sample(server.gaps_of_work.longest, kWork)
+      .sample(server.gaps_undisturbed.longest, kNothing);
 }
 
 void write_drafts(MetricsWriter& out, const SchedulerStatus& server) {
@@ -224,6 +258,7 @@ std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache
                          const EngineStanding& engine) {
   MetricsWriter out;
   write_llama_names(out, server);
+  write_gaps(out, server);
   write_drafts(out, server);
   out.counter("holdfast_requests_total", "Requests that were begun.").sample(server.requests);
   write_memory(out, cache);

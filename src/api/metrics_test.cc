@@ -34,7 +34,7 @@ class MetricsReader {
  private:
   void read(const std::string& line) {
     static const std::regex help(R"(# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (\S.*))");
-    static const std::regex type(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge))");
+    static const std::regex type(R"(# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram))");
     static const std::regex sample(
         R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*"(?:,[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*")*\})? (\S+))");
     std::smatch match;
@@ -48,11 +48,16 @@ class MetricsReader {
       typed_ = types_.emplace(family_, match[2]).second;
       EXPECT_TRUE(typed_) << line;
     } else if (std::regex_match(line, match, sample)) {
-      EXPECT_TRUE(typed_ && match[1] == family_) << line;
+      EXPECT_TRUE(typed_ && of_family(match[1])) << line;
       take(match[1].str() + match[2].str(), match[3]);
     } else {
       ADD_FAILURE() << "no line of the format: " << line;
     }
+  }
+
+  [[nodiscard]] bool of_family(const std::string& name) const {
+    if (types_.at(family_) != "histogram") return name == family_;
+    return name == family_ + "_bucket" || name == family_ + "_sum" || name == family_ + "_count";
   }
 
   void take(const std::string& name, const std::string& text) {
@@ -113,6 +118,25 @@ TEST(Metrics, ShowTheirNumbers) {
   EXPECT_EQ(metrics.value("holdfast_cache_resident_bytes{kind=\"snapshots\"}"), 123456789.0);
   EXPECT_EQ(metrics.value("holdfast_cache_restored_tokens_total{source=\"memory\"}"), 7.0);
   EXPECT_EQ(metrics.value("holdfast_cache_saved_seconds_total"), 0.1);
+}
+
+TEST(Metrics, GapsAreAHistogram) {
+  SchedulerStatus server;
+  for (const double seconds : {0.004, 0.01, 0.2, 0.25, 60.0}) server.gaps_of_work.note(seconds);
+  const MetricsReader metrics(metrics_text(server, {}));
+  const auto bucket = [&](const std::string& bound) {
+    return metrics.value("holdfast_step_gap_seconds_bucket{between=\"work\",le=\"" + bound + "\"}");
+  };
+  EXPECT_EQ(bucket("0.005"), 1.0);
+  EXPECT_EQ(bucket("0.01"), 2.0);
+  EXPECT_EQ(bucket("0.1"), 2.0);
+  EXPECT_EQ(bucket("0.25"), 4.0);
+  EXPECT_EQ(bucket("10"), 4.0);
+  EXPECT_EQ(bucket("+Inf"), 5.0);
+  EXPECT_EQ(metrics.value("holdfast_step_gap_seconds_count{between=\"work\"}"), 5.0);
+  EXPECT_NEAR(metrics.value("holdfast_step_gap_seconds_sum{between=\"work\"}"), 60.464, 1e-9);
+  EXPECT_EQ(metrics.value("holdfast_step_gap_seconds_count{between=\"nothing\"}"), 0.0);
+  EXPECT_EQ(metrics.value("holdfast_step_gap_longest_seconds{between=\"work\"}"), 60.0);
 }
 
 TEST(Metrics, TellHowTheEngineStands) {

@@ -145,7 +145,7 @@ OptionGroup context_group() {
       {"-np, --parallel", "N", "LLAMA_ARG_N_PARALLEL", whole(&O::parallel, 1, 256),
        "Slots: how many requests run at the same time. More of them wait in the queue."},
       {"-b, --batch-size", "N", "LLAMA_ARG_BATCH", tokens(&O::batch_size, 64, 65536),
-       "Most tokens in one call of the engine."},
+       "Most tokens in one call of the engine, and of prompts between two tokens of an answer."},
       {"-ub, --ubatch-size", "N", "LLAMA_ARG_UBATCH", tokens(&O::ubatch_size, 64, 65536),
        "Most tokens computed in one step. More is faster on a GPU and takes more memory."},
       {"-ctk, --cache-type-k", "TYPE", "LLAMA_ARG_CACHE_TYPE_K", word(&O::cache_type_k, types),
@@ -154,6 +154,10 @@ OptionGroup context_group() {
        "How values are stored; the same types."},
       {"--swa-full / --no-swa-full", "", "LLAMA_ARG_SWA_FULL", flag(&O::swa_full),
        "Keep all tokens of sliding-window layers, not only the window."},
+      {"--latency-target", "MS", "", whole(&O::latency_target_ms, 0, 3'600'000),
+       "While answers are written, prompts are read and states are copied for no longer than about "
+       "so many milliseconds between two of their tokens. Less: answers flow more evenly, and "
+       "prompts are read more slowly. 0: no limit."},
       {"--deterministic / --no-deterministic", "", "", flag(&O::deterministic),
        "The same request gives the same answer whatever else is running. Slower with several "
        "users."},

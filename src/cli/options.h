@@ -64,7 +64,8 @@ struct ServeOptions {
   std::string cache_type_v = "f16";
   bool swa_full = false;
   bool deterministic = false;
-  TokenPos grid_step = 0;  // a multiple of 64, at most ubatch_size; 0: the device decides
+  TokenPos grid_step = 0;       // a multiple of 64, at most ubatch_size; 0: the device decides
+  int latency_target_ms = 250;  // 0: none
 
   // Reuse.
   std::int64_t cache_ram_mib = kCacheRamAuto;

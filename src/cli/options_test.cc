@@ -45,6 +45,7 @@ TEST_F(OptionsTest, NothingGivenIsADefaultServer) {
   EXPECT_EQ(options.parallel, 4);
   EXPECT_EQ(options.port, 8080);
   EXPECT_EQ(options.cache_ram_mib, kCacheRamAuto);
+  EXPECT_EQ(options.latency_target_ms, 250);
   EXPECT_EQ(options.cors_origins, Args{"*"});
   EXPECT_FALSE(options.sampling.seed.has_value());
 }
@@ -226,6 +227,15 @@ TEST_F(OptionsTest, TheGridFitsTheEnginesStep) {
   EXPECT_EQ(good({"-ub", "1024", "--grid-step", "1024"}).grid_step, 1024);
   EXPECT_NE(bad({"--grid-step", "100"}), "no error");
   EXPECT_NE(bad({"--grid-step", "1024"}).find("more than --ubatch-size 512"), std::string::npos);
+}
+
+TEST_F(OptionsTest, TheLatencyTargetComesFromAnywhere) {
+  EXPECT_EQ(good({"--latency-target", "40"}).latency_target_ms, 40);
+  EXPECT_EQ(good({}, {{"HOLDFAST_LATENCY_TARGET", "0"}}).latency_target_ms, 0);
+  test_files["a.conf"] = "latency-target = 100\n";
+  EXPECT_EQ(good({"--config", "a.conf"}).latency_target_ms, 100);
+  EXPECT_EQ(bad({"--latency-target", "-1"}),
+            "option --latency-target needs a whole number from 0 to 3600000, not \"-1\".");
 }
 
 TEST_F(OptionsTest, CertificateAndKeyBelongTogether) {

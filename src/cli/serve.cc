@@ -184,6 +184,8 @@ class Server {
     scheduling.deterministic = options_.deterministic;
     scheduling.one_by_one = !checked_.standing.setting.together;
     scheduling.grid_step = grid_step(options_, model_.on_gpu);
+    scheduling.pace.target_ms = options_.latency_target_ms;
+    scheduling.pace.tokens_max = options_.batch_size;
     scheduling.synthetic_acceptance = options_.draft_synthetic;
     scheduling.deterministic_draft = model_.engine->decode_tokens_max() - 1;
     scheduling.proofs.share = options_.prove;
