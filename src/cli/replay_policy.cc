@@ -27,7 +27,7 @@ Result<void> run_workload(const replay::Workload& workload, const std::string& n
   for (const replay::ModelShape& model : options.models) {
     for (const ByteCount budget : options.budgets) {
       for (const std::string& policy : options.policies) {
-        const replay::PolicySetup setup{&workload, &trie, model, budget};
+        const replay::PolicySetup setup{&workload, &trie, model, budget, options.machine};
         auto cell = replay::run_cell(policy, setup);
         if (!cell) return cell.error();
         cells.push_back({name, workload.outputs, model.name, budget, std::move(*cell)});

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
+#include "replay/machine.h"
 #include "replay/model_shape.h"
 #include "replay/trace.h"
 #include "replay/workload.h"
@@ -23,6 +24,7 @@ struct ReplayPolicyOptions {
   bool budgets_given = false;
   bool models_given = false;
   std::vector<replay::Outputs> outputs = {};
+  replay::Machine machine = replay::known_machines().front();
   replay::TraceOptions trace = {};
   bool details = false;
   bool json = false;

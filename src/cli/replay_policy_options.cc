@@ -79,6 +79,12 @@ bool set_models(Options& options, const std::string& text) {
   return !options.models.empty();
 }
 
+bool set_machine(Options& options, const std::string& text) {
+  const auto machine = replay::find_machine(text);
+  if (machine) options.machine = *machine;
+  return machine.has_value();
+}
+
 bool set_outputs(Options& options, const std::string& text) {
   options.outputs.clear();
   if (text == "keep" || text == "both") options.outputs.push_back(replay::Outputs::kKeep);
@@ -108,7 +114,14 @@ const std::vector<ReplayOption>& replay_options() {
        set_trace},
       {"--budget", "LIST", "Sizes of the cache: 64GiB,128GiB,inf. (default: inf)", set_budgets},
       {"--model", "LIST",
-       "Whose states: 35b-a3b, 27b, 0.8b, pocket or attention-8b. (default: 35b-a3b)", set_models},
+       "Whose states: 35b-a3b, 27b, 9b, 0.8b, nemotron-30b-a3b, pocket or attention-8b. (default: "
+       "35b-a3b)",
+       set_models},
+      {"--machine", "gpu|cpu",
+       "How fast prompts are read and states are copied (below): Holdfast keeps fewer states "
+       "inside "
+       "messages where copying them takes long. (default: gpu)",
+       set_machine},
       {"--outputs", "keep|strip|both",
        "Whether clients send answers back as they got them, or without. (default: keep)",
        set_outputs},
@@ -192,6 +205,11 @@ std::string replay_policy_help(int width) {
   for (const replay::KnownPolicy& policy : replay::known_policies()) {
     const std::string left = "  " + policy.name;
     text += left + wrap_text(policy.about, width, 20).substr(left.size());
+  }
+  text += "\nMachines:\n";
+  for (const replay::Machine& machine : replay::known_machines()) {
+    const std::string left = "  " + machine.name;
+    text += left + wrap_text(machine.about, width, 20).substr(left.size());
   }
   text += "\nOptions:\n";
   for (const ReplayOption& option : replay_options()) {

@@ -5,6 +5,8 @@
 // token, and `attention` more for each token before it:
 //
 //   work of tokens [a, b)  =  (b - a) + attention * (b^2 - a^2) / 2
+//
+// In operations, work of 1 is `token_flops`.
 #pragma once
 
 #include <optional>
@@ -21,6 +23,7 @@ struct ModelShape {
   ByteCount state_bytes = 0;  // of one recurrent state; 0: attention alone
   double attention = 0;
   TokenPos vllm_block = 16;  // tokens of a block, grown until a state fits a page
+  double token_flops = 2e9;  // twice the active parameters
 
   [[nodiscard]] bool has_state() const { return state_bytes > 0; }
   [[nodiscard]] ByteCount rows(TokenPos tokens) const {

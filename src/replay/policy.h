@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "replay/machine.h"
 #include "replay/model_shape.h"
 #include "replay/path_trie.h"
 
@@ -47,6 +48,7 @@ struct PolicySetup {
   const PathTrie* trie = nullptr;
   ModelShape shape;
   ByteCount budget = kUnlimited;
+  Machine machine = known_machines().front();  // for what a policy decides by time
 };
 
 using PolicyPtr = std::unique_ptr<Policy>;

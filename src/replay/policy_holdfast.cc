@@ -15,15 +15,6 @@ constexpr SlotId kSlot{0};
 constexpr SpaceKey kSpace{1, 1};
 constexpr SpaceKey kNobodys{0, 0};
 
-class TraceClock final : public Clock {
- public:
-  [[nodiscard]] TimePoint now() const override { return TimePoint{} + passed_; }
-  void set(std::int64_t ms) { passed_ = std::max(passed_, std::chrono::milliseconds(ms)); }
-
- private:
-  std::chrono::milliseconds passed_{0};
-};
-
 TokenPos longest(const Workload& workload) {
   TokenPos most = 1;
   for (const Request& request : workload.requests) most = std::max(most, request.total());
@@ -41,16 +32,17 @@ class Holdfast final : public Policy {
  public:
   explicit Holdfast(const PolicySetup& setup)
       : workload_(*setup.workload),
-        engine_(setup.shape, longest(workload_) + 1),
+        engine_(setup.shape, longest(workload_) + 1, setup.machine, clock_),
         cache_(engine_, options_for(setup), clock_) {}
 
   Served serve(const Turn& turn) override {
     const CacheStatus before = cache_.status();
-    clock_.set(turn.request->time_ms);
+    clock_.begin_request(turn.request->time_ms);
     workload_.write_tokens(*turn.request, tokens_);
     Served served;
     served.reused = read_prompt(turn);
     answer(turn);
+    clock_.begin_request(turn.request->time_ms);
     leave_slot();
     const CacheStatus after = cache_.status();
     served.written = (after.stored_bytes - before.stored_bytes) * engine_.unit();
@@ -108,7 +100,7 @@ class Holdfast final : public Policy {
   // A prompt of one token that shares nothing takes the slot, and is never read.
   void leave_slot() {
     static constexpr std::array<Token, 1> kToken{0};
-    const Prompt prompt{.space = kNobodys, .tokens = kToken, .keys = kToken};
+    const Prompt prompt{.space = kNobodys, .tokens = kToken, .keys = kToken, .reuse = false};
     Receipt receipt;
     cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
     cache_.end(kSlot);

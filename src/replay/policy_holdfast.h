@@ -6,8 +6,9 @@
 //
 // The prompt's grid is the server's (512 tokens, and the end of each message; of a recording, the
 // one that was recorded); messages end where earlier prompts of the same path ended. What the
-// server decides by measured speeds (a checkpoint may take no more than 3% of reading) is not
-// limited here.
+// server decides by measured speeds (a checkpoint may take no more than 3% of reading) is decided
+// by those of the machine that is played (machine.h). But whatever could be restored is, as peers
+// do here; a server reads a short prefix where that takes less time.
 #pragma once
 
 #include "replay/policy.h"

@@ -209,5 +209,59 @@ TEST(Holdfast, FindsALongSharedBeginningOnTheSecondRequest) {
   EXPECT_GE(cell->reused_tokens, 2560) << "the last cut of its grid before the difference";
 }
 
+// --- time -------------------------------------------------------------------------------
+
+// 9B-like states and a document in one message; what follows it parts from it `distance` tokens
+// before its end.
+class SlowCopies : public ::testing::Test {
+ protected:
+  static constexpr TokenPos kLength = 40 * kGridStep;
+
+  static Workload another_question(TokenPos distance) {
+    const std::string document(static_cast<std::size_t>(kLength - distance), 'd');
+    return words({{document + std::string(static_cast<std::size_t>(distance), 'a')},
+                  {document + std::string(300, 'b')}});
+  }
+
+  // With memory for every cut, if there is time.
+  static Cell run(const Workload& workload, double bytes_per_ms) {
+    const PathTrie trie(workload);
+    Machine machine = known_machines().front();
+    machine.bytes_per_ms = bytes_per_ms;
+    const auto cell =
+        run_cell("holdfast", {&workload, &trie, *find_shape("9b"), kUnlimited, machine});
+    EXPECT_TRUE(cell.ok()) << cell.error().message;
+    return *cell;
+  }
+};
+
+TEST_F(SlowCopies, LeavePlacesInsideAMessageOut) {
+  const Workload workload = another_question(kLength / 2);
+  const Cell fast = run(workload, 1e12);
+  const Cell slow = run(workload, 2e6);
+  EXPECT_GE(fast.states, 40) << "one at every cut";
+  EXPECT_LE(slow.states, 20) << "those near the ends of two prompts, and what 3% of reading allow";
+  EXPECT_LT(slow.reused_tokens, fast.reused_tokens);
+}
+
+TEST_F(SlowCopies, LeaveThosePlacesNearTheEndThatAreWantedThere) {
+  for (const TokenPos distance : {1, 20, 512, 700, 2000, 5000, 9000}) {
+    const Cell slow = run(another_question(distance), 2e5);
+    const double known = kLength - distance;
+    EXPECT_GE(slow.reused_tokens, known - 2.0 * distance - kGridStep) << distance;
+  }
+}
+
+TEST(Machines, ReadAndCopyAsFastAsTheySay) {
+  const ModelShape shape = *find_shape("0.8b");
+  const Machine gpu = *find_machine("gpu");
+  double ms = 0;
+  for (TokenPos at = 0; at < 16'384; at += 512) ms += gpu.read_ms(shape, at, at + 512);
+  EXPECT_NEAR(ms, 560, 100) << "as measured on an H200";
+  EXPECT_NEAR(gpu.copy_ms(shape.state_bytes), 10, 1);
+  EXPECT_NEAR(find_machine("cpu")->read_ms(shape, 0, 170), 1000, 50) << "as on two cores";
+  EXPECT_FALSE(find_machine("abacus"));
+}
+
 }  // namespace
 }  // namespace holdfast::replay

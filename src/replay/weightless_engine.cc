@@ -2,8 +2,13 @@
 
 namespace holdfast::replay {
 
-WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tokens)
-    : unit_(unit_for(shape)), context_tokens_(context_tokens) {
+WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tokens,
+                                   const Machine& machine, TraceClock& clock)
+    : model_(shape),
+      machine_(machine),
+      clock_(clock),
+      unit_(unit_for(shape)),
+      context_tokens_(context_tokens) {
   const auto units = [&](ByteCount bytes) { return (bytes + unit_ - 1) / unit_; };
   shape_.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = units(shape.row_bytes)});
   if (shape.has_state()) {
@@ -12,7 +17,9 @@ WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tok
 }
 
 Result<void> WeightlessEngine::prefill(SlotId, TokenSpan chunk, LogitsOf) {
+  const TokenPos begin = length_;
   length_ += length_of(chunk);
+  clock_.pass(machine_.read_ms(model_, begin, length_));
   return {};
 }
 
@@ -40,11 +47,13 @@ Result<SavedState> WeightlessEngine::save(SlotId, SaveScope scope) const {
   saved.scope = scope;
   saved.length = length_;
   saved.bytes = StateBytes(shape_.bytes_per_snapshot());
+  pass_copying(saved.bytes.size());
   return saved;
 }
 
 Result<void> WeightlessEngine::load(SlotId, const SavedStateView& state) {
   length_ = state.length;
+  pass_copying(state.bytes.size());
   return {};
 }
 
@@ -53,6 +62,7 @@ Result<ExtentRows> WeightlessEngine::save_rows(SlotId, TokenPos begin, TokenPos 
   rows.begin = begin;
   rows.end = end;
   rows.bytes = StateBytes(shape_.bytes_per_token() * static_cast<ByteCount>(end - begin));
+  pass_copying(rows.bytes.size());
   return rows;
 }
 
@@ -68,6 +78,8 @@ Result<std::vector<ExtentRows>> WeightlessEngine::save_rows(
 
 Result<void> WeightlessEngine::restore(SlotId, const RestorePoint& point) {
   length_ = length_of(point.tokens);
+  pass_copying(shape_.bytes_per_token() * static_cast<ByteCount>(length_) +
+               (point.snapshot ? point.snapshot->bytes.size() : 0));
   return {};
 }
 
