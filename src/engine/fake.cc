@@ -265,8 +265,6 @@ Result<SavedState> FakeEngine::save(SlotId slot, SaveScope scope) const {
   for (const std::uint64_t row : now.window) put(saved.bytes, row);
   if (scope == SaveScope::kWhole) {
     for (const std::uint64_t row : now.rows) put(saved.bytes, row);
-  } else if (has(PartKind::kSnapshot)) {
-    saved.bytes.resize(saved.bytes.size() + options_.snapshot_bytes - sizeof now.recurrent);
   }
   if (wanted == FakeFault::kWrong) saved.bytes.front() ^= std::byte{1};
   saved.checksum = hash_bytes(saved.bytes);

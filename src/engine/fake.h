@@ -43,7 +43,6 @@ struct FakeOptions {
   TokenPos decode_tokens_max = 16;
   ByteCount snapshot_bytes = 8;  // of the recurrent part; a row has 8
   bool chunk_sensitive = false;
-  ByteCount snapshot_bytes = 8;  // of the recurrent part; more than 8 is padding
   // Asked before every operation.
   std::function<FakeFault(FakeOperation)> faults;
 };

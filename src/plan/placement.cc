@@ -133,14 +133,20 @@ std::size_t near_end_places(TokenPos length, const NearEnd& near) {
   return places;
 }
 
-NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot_bytes, ByteCount room) {
-  constexpr ByteCount kPartOfRoom = 4;
-  if (step == 0 || snapshot_bytes == 0) return {};
+NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot, ByteCount room) {
+  // They may take this part of the room, and the fewest that make sense a larger one: a handful of
+  // snapshots is enough for them.
+  constexpr ByteCount kPart = 4;
+  constexpr ByteCount kFewestPart = 2;
+  if (step == 0 || snapshot == 0) return {};
+  const auto fits = [&](const NearEnd& near, ByteCount part) {
+    return near_end_places(length, near) * snapshot <= room / part;
+  };
   for (const TokenPos factor : {2, 4, 8, 16}) {
-    const NearEnd near{step, factor};
-    if (near_end_places(length, near) * snapshot_bytes <= room / kPartOfRoom) return near;
+    if (fits({step, factor}, kPart)) return {step, factor};
   }
-  return {};
+  const NearEnd fewest{step, 16};
+  return fits(fewest, kFewestPart) ? fewest : NearEnd{};
 }
 
 TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback) {
