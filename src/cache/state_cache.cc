@@ -52,11 +52,6 @@ StateCache::StateCache(const CacheWorld& world, CacheOptions options, CacheJourn
   if (journal_ != nullptr) journal_->close();
 }
 
-Tick StateCache::now() const {
-  const auto passed = clock_.now() - started_;
-  return static_cast<Tick>(std::chrono::duration_cast<std::chrono::milliseconds>(passed).count());
-}
-
 // --- before --------------------------------------------------------------------
 
 Tokens StateCache::keys_for(TokenSpan tokens, std::span<const TokenPos> cuts, bool deterministic) {
@@ -212,6 +207,7 @@ bool StateCache::still_coming(const Awaited& awaited) const {
 LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
   const SlotId slot{outlook.plan.slot};
   const JournaledCall call(journal_, [&](CacheJournal& to) { to.begin(prompt, slot, receipt); });
+  now_ = std::max(now_, static_cast<Tick>(ms_between(started_, clock_.now())));
   describe_match(prompt, outlook, receipt);
   LogitsPtr kept_logits;
   const auto with_logits = [&](Outlook planned) {

@@ -287,7 +287,9 @@ class StateCache {
     return live_[static_cast<std::size_t>(slot.value)];
   }
   [[nodiscard]] Live& live(SlotId slot) { return live_[static_cast<std::size_t>(slot.value)]; }
-  [[nodiscard]] Tick now() const;
+  // When the latest request began. What a request keeps and drops does not depend on how fast it
+  // is read.
+  [[nodiscard]] Tick now() const { return now_; }
   [[nodiscard]] StartCosts costs() const;
   [[nodiscard]] LiveState describe(SlotId slot, const Prompt& prompt, const Match& match,
                                    bool may_cut) const;
@@ -380,6 +382,7 @@ class StateCache {
   std::vector<Live> live_;
   SlotSnapshots places_;
   std::uint64_t runs_ = 0;
+  Tick now_ = 0;
   double ms_per_token_ = 0.0;    // measured; 0: not yet
   double bytes_per_ms_ = 4.0e6;  // moved between slots and memory
   CacheStatus totals_;
