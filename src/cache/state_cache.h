@@ -328,7 +328,11 @@ class StateCache {
   // Of checkpoints where memory is scarce, so that they weigh no more than the rows.
   [[nodiscard]] TokenPos scarce_distance() const;
   static void place_in_slot(Live& live, PlacementInput input, TokenPos least);
-  [[nodiscard]] TokenPos spacing_for(const Prompt& prompt, TokenPos from) const;
+  struct Spacing {
+    TokenPos tokens = 0;
+    bool keeps_messages = false;
+  };
+  [[nodiscard]] Spacing spacing_for(const Prompt& prompt, TokenPos from) const;
   [[nodiscard]] NearEnd near_end_for(const Prompt& prompt) const;
   [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
   [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;

@@ -30,6 +30,8 @@ constexpr TokenPos kRecurrentSpacing = 1024;
 
 // Checkpoints at every cut may take this part of the room that is left.
 constexpr ByteCount kPlenty = 8;
+// ... where memory could hold so many snapshots.
+constexpr ByteCount kManySnapshots = 1024;
 // Otherwise those inside a message keep this many times the distance at which they weigh
 // half as much as what they stand in: they are rarely where prompts part.
 constexpr TokenPos kSparse = 5;
@@ -72,20 +74,24 @@ NearEnd StateCache::near_end_for(const Prompt& prompt) const {
 }
 
 // While there is plenty of room, nearly every cut; else so few that they leave room for others.
-TokenPos StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
+// Where memory holds few snapshots, because each is large, plenty of room is no reason to fill it:
+// inside messages the places near the end are enough.
+StateCache::Spacing StateCache::spacing_for(const Prompt& prompt, TokenPos from) const {
   const TokenPos least = least_spacing(prompt);
-  if (options_.checkpoint_every > 0) return std::max(options_.checkpoint_every, least);
+  if (options_.checkpoint_every > 0) return {std::max(options_.checkpoint_every, least), false};
   const ByteCount snapshot = memory_.snapshot_bytes(length_of(prompt.tokens));
-  if (snapshot == 0) return least;
+  if (snapshot == 0) return {least, false};
   const auto fresh = static_cast<ByteCount>(length_of(prompt.tokens) - from);
   const auto cuts =
       static_cast<ByteCount>(prompt.cuts.end() - std::ranges::upper_bound(prompt.cuts, from));
   const ByteCount all = cuts * snapshot + fresh * memory_.bytes_per_token();
-  if (all <= memory_.room() / kPlenty) return least;
+  const bool plenty = all <= memory_.room() / kPlenty;
+  if (plenty && memory_.budget() / snapshot >= kManySnapshots) return {least, false};
+  if (plenty) return {std::max(kSparse * scarce_distance(), least), least == 0};
   const ByteCount share = std::max<ByteCount>(memory_.budget() / 4, 1);
   const auto affordable = static_cast<TokenPos>(
       std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
-  return std::max({kSparse * scarce_distance(), affordable, least});
+  return {std::max({kSparse * scarce_distance(), affordable, least}), false};
 }
 
 void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt) {
@@ -112,7 +118,9 @@ void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt)
   if (run.header_end && std::ranges::binary_search(held.cuts, *run.header_end)) {
     input.prompt_end = run.header_end;
   }
-  input.spacing_min = spacing_for(prompt, receipt.restored);
+  const Spacing spacing = spacing_for(prompt, receipt.restored);
+  input.spacing_min = spacing.tokens;
+  input.keeps_messages = spacing.keeps_messages;
   input.length = length_of(prompt.tokens);
   input.near = near_end_for(prompt);
   held.due = place_checkpoints(input);

@@ -51,8 +51,9 @@ std::vector<TokenPos> near_end_positions(const PlacementInput& input) {
   return positions;
 }
 
-bool stays(const Checkpoint& checkpoint) {
-  return always_kept(checkpoint.kind) || checkpoint.near_end;
+bool stays(const PlacementInput& input, const Checkpoint& checkpoint) {
+  if (always_kept(checkpoint.kind) || checkpoint.near_end) return true;
+  return input.keeps_messages && checkpoint.kind == CheckpointKind::kMessageEnd;
 }
 
 std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
@@ -91,8 +92,8 @@ std::vector<Checkpoint> place_checkpoints(const PlacementInput& input) {
   for (const Checkpoint& candidate : all_candidates(input)) {
     const bool near =
         !placed.empty() && candidate.position - placed.back().position < input.spacing_min;
-    if (near && !stays(candidate)) continue;
-    if (near && !stays(placed.back())) placed.pop_back();
+    if (near && !stays(input, candidate)) continue;
+    if (near && !stays(input, placed.back())) placed.pop_back();
     placed.push_back(candidate);
   }
   return placed;
@@ -109,7 +110,7 @@ std::vector<std::string> check_placement(const PlacementInput& input,
     }
     if (p <= last) violations.push_back("P2: " + std::to_string(p) + " is out of order");
     const bool near = i > 0 && p - last < input.spacing_min;
-    if (near && !stays(placed[i]) && !stays(placed[i - 1])) {
+    if (near && !stays(input, placed[i]) && !stays(input, placed[i - 1])) {
       violations.push_back("P3: " + std::to_string(p) + " is too near to its neighbour");
     }
     last = p;

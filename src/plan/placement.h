@@ -18,7 +18,7 @@
 //   P1  every checkpoint lies on a cut, after `from` and not beyond the prompt
 //   P2  positions ascend and differ
 //   P3  of two neighbours nearer than `spacing_min`, one at least is of a kind
-//       that is always kept, or near the end
+//       that is always kept, or near the end, or ends a message where these are kept
 //   P4  a prompt that parts from this one d tokens before its end, in what is computed, finds a
 //       place from which it reads at most factor x d + step of this one's tokens again; REQUIRES:
 //       cuts are at most `step` apart
@@ -68,6 +68,7 @@ struct PlacementInput {
   std::optional<TokenPos> junction;    // rounded down to the cuts
   std::optional<TokenPos> prompt_end;  // a cut; none: the last one that closes a message
   TokenPos spacing_min = 0;            // 0: take every cut
+  bool keeps_messages = false;         // ends of messages are kept whatever their neighbours
   TokenPos length = 0;                 // of the prompt, where `near` is asked for
   NearEnd near;
 };
@@ -76,9 +77,9 @@ struct PlacementInput {
 [[nodiscard]] std::size_t near_end_places(TokenPos length, const NearEnd& near);
 
 // The densest promise whose places take no more than a quarter of the room that is left, however
-// large a snapshot is: the factor is 2, 4, 8 or 16. Nothing (`step` 0) where even that is too much,
-// or where a state has no snapshots.
-[[nodiscard]] NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot_bytes,
+// large a snapshot is: the factor is 2, 4, 8 or 16. With 16 they may take half of it. Nothing
+// (`step` 0) where even that is too much, or where a state has no snapshots.
+[[nodiscard]] NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot,
                                       ByteCount room);
 
 // Where the system and tools block ends; 0: there is none.
