@@ -234,8 +234,8 @@ ByteCount StateCache::bytes_of(const Live& held, const Checkpoint& checkpoint,
 ByteCount StateCache::bytes_due(SlotId slot, TokenPos end) const {
   const Live& held = live(slot);
   const auto due = std::ranges::lower_bound(held.due, end, {}, &Checkpoint::position);
-  if (due == held.due.end() || due->position != end || !time_allows(held, *due)) return 0;
-  return bytes_of(held, *due, 0);
+  // Whether time allows it is asked when the chunk has been read.
+  return due != held.due.end() && due->position == end ? bytes_of(held, *due, 0) : 0;
 }
 
 ByteCount StateCache::postponed_bytes(SlotId slot) const {
