@@ -164,14 +164,15 @@ void TurnPace::add_work(double ms) {
 
 bool TurnPace::noticed() const { return gap_ms() > kNoticedShare * step_ms_; }
 
-void TurnPace::note_step(double ms) {
+void TurnPace::note_step(double ms, int writers, int readers) {
   if (!std::isfinite(ms) || ms < 0.0) ms = 0.0;
   const double share = noticed() ? kStepShare / 4 : kStepShare;
   if (noticed()) {
-    quiet_ = std::max(quiet_, 0) - kQuietSteps;
-    owed_ms_ = gap_ms();
+    quiet_ = std::max(quiet_, 0) - options_.quiet_steps;
+    const double more = std::max(writers - readers, 0);
+    owed_ms_ = gap_ms() * more / writers;
   } else {
-    quiet_ = std::min(quiet_ + 1, kQuietMost);
+    quiet_ = std::min(quiet_ + 1, kSavedGaps * options_.quiet_steps);
   }
   if (ms > 0.0) step_ms_ += step_ms_ > 0.0 ? (ms - step_ms_) * share : ms;
   owed_ms_ = std::max(owed_ms_ - ms, 0.0);
@@ -186,7 +187,7 @@ void TurnPace::nobody_writes() {
 
 std::vector<std::string> TurnPace::check() const {
   std::vector<std::string> violations;
-  if (quiet_ < -kQuietSteps || quiet_ > kQuietMost) {
+  if (quiet_ < -options_.quiet_steps || quiet_ > kSavedGaps * options_.quiet_steps) {
     violations.push_back("PACE-1: " + std::to_string(quiet_) + " quiet steps");
   }
   for (const double ms :

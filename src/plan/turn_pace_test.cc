@@ -21,6 +21,8 @@ struct Machine {
   TokenPos chunk = 512;
   TurnPace::Chunks chunks = TurnPace::Chunks::kMayBeCut;
   double noise = 0.0;
+  int writers = 1;
+  int readers = 0;
 
   std::vector<double> gaps = {};  // of work
   std::vector<TokenPos> sizes = {};
@@ -65,7 +67,7 @@ struct Machine {
       }
       pace.note_read(unmeasured);
       const double step = about(step_ms);
-      pace.note_step(step);
+      pace.note_step(step, writers, readers);
       ASSERT_EQ(pace.check(), std::vector<std::string>{});
       gaps.push_back(gap);
       work_ms += gap;
@@ -140,6 +142,19 @@ TEST(TurnPace, AReaderHasHalfOfTheTimeWhereStepsAreLong) {
   }
 }
 
+TEST(TurnPace, TheMoreReadTheShorterIsTheRest) {
+  const auto share = [](int writers, int readers) {
+    TurnPace pace({});
+    Machine machine{.writers = writers, .readers = readers};
+    machine.run(pace, 3000);
+    return machine.reading_share();
+  };
+  EXPECT_NEAR(share(100, 0), 0.5, 0.05);
+  EXPECT_NEAR(share(3, 1), 0.6, 0.05);
+  EXPECT_NEAR(share(1, 1), 0.95, 0.05) << "one step after each gap";
+  EXPECT_NEAR(share(1, 3), 0.95, 0.05);
+}
+
 TEST(TurnPace, ChunksOfASlowMachineAreCutIntoPiecesAndNoneIsTiny) {
   TurnPace pace({});
   Machine machine{.chunk_ms = 50, .token_ms = 1.5, .step_ms = 60, .chunk = 256};
@@ -166,7 +181,7 @@ TEST(TurnPace, WhatIsLeftOfAChunkMayBeShorterThanTheShortestPiece) {
   TurnPace pace({});
   pace.begin_read(256);
   pace.note_read(4000);
-  pace.note_step(10);
+  pace.note_step(10, 1, 0);
   pace.nobody_writes();
   EXPECT_EQ(pace.tokens_to_read(20, TurnPace::Chunks::kMayBeCut), 20);
   EXPECT_EQ(pace.tokens_to_read(65, TurnPace::Chunks::kMayBeCut), 64);
@@ -175,7 +190,7 @@ TEST(TurnPace, WhatIsLeftOfAChunkMayBeShorterThanTheShortestPiece) {
 
 TEST(TurnPace, AfterQuietTimesAPromptIsReadWithoutRests) {
   TurnPace pace({});
-  for (int i = 0; i < 400; ++i) pace.note_step(10);
+  for (int i = 0; i < 400; ++i) pace.note_step(10, 1, 0);
   Machine machine;
   machine.run(pace, 16);
   for (const double gap : machine.gaps) EXPECT_GT(gap, 60.0);
@@ -201,10 +216,10 @@ TEST(TurnPace, OneStateIsBroughtBackInAGap) {
   EXPECT_TRUE(pace.may_restore(0)) << "costs nobody anything";
   EXPECT_TRUE(pace.may_copy(1 << 20));
   EXPECT_FALSE(pace.may_copy(ByteCount{1} << 30));
-  pace.note_step(10);
+  pace.note_step(10, 1, 0);
   EXPECT_TRUE(pace.resting());
   EXPECT_FALSE(pace.may_restore(1 << 10));
-  for (int i = 0; i < 2; ++i) pace.note_step(10);
+  for (int i = 0; i < 2; ++i) pace.note_step(10, 1, 0);
   EXPECT_TRUE(pace.may_restore(ByteCount{1} << 30)) << "the first of a gap is always done";
 }
 
@@ -215,7 +230,7 @@ TEST(TurnPace, ACopyThatMayBeDividedTakesAGapOfItsOwn) {
   EXPECT_EQ(pace.bytes_to_copy(160 << 20), 0U) << "there is other work";
   pace.note_other(150);
   EXPECT_EQ(pace.bytes_to_copy(1 << 20), 0U);
-  pace.note_step(10);
+  pace.note_step(10, 1, 0);
   EXPECT_TRUE(pace.resting());
   EXPECT_NEAR(static_cast<double>(pace.bytes_to_copy(1000 << 20)), 250.0 * (1 << 20), 1 << 20);
 }
@@ -238,7 +253,7 @@ TEST(TurnPace, WhereNobodyWritesNothingIsOwed) {
   TurnPace pace({});
   pace.begin_read(512);
   pace.note_read(100);
-  pace.note_step(1);
+  pace.note_step(1, 1, 0);
   EXPECT_TRUE(pace.resting());
   pace.nobody_writes();
   EXPECT_FALSE(pace.resting());

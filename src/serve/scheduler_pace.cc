@@ -117,9 +117,18 @@ bool Scheduler::step() {
   if (std::ranges::none_of(slots_, [&](const Slot& slot) { return writes(slot); })) return false;
   settle_reading();
   const auto began = clock_.now();
+  int writers = 0;
+  int readers = 0;  // and those that wait for a slot which is free
+  for (const Slot& slot : slots_) {
+    if (writes(slot)) {
+      ++writers;
+    } else if (!slot.idle() || !queue_.empty()) {
+      ++readers;
+    }
+  }
   decode_all();
   if (writing_) {
-    pace_.note_step(ms_between(began, clock_.now()));
+    pace_.note_step(ms_between(began, clock_.now()), writers, readers);
   } else {
     pace_.nobody_writes();
   }

@@ -15,6 +15,7 @@ struct WorkTimes {
   double chunk = 2.0;
   double token = 0.12;
   double step = 10.0;
+  double step_slot = 0.0;  // more, for each slot after the first
   double row = 0.016;      // copied, in either direction
   double snapshot = 25.0;  // likewise
 };
@@ -48,7 +49,7 @@ class TimedEngine final : public Engine {
   [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override {
     wait();
     note('d', steps.front().slot, static_cast<TokenPos>(steps.size()));
-    pass(times_.step);
+    pass(times_.step + times_.step_slot * static_cast<double>(steps.size() - 1));
     return fake_.decode(steps);
   }
   [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override {
