@@ -46,9 +46,12 @@ ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
 // Looking for what may go takes milliseconds where much is held. So a little more goes than
 // has to,
 constexpr ByteCount kAheadShare = 128;
-// and what did not make way for a newcomer is not asked again for its like at once: values
-// fall slowly.
-constexpr Tick kStillTrueMs = 1000;
+// and what did not make way for a newcomer is not asked again for its like in this request and the
+// next few: values fall slowly.
+constexpr std::uint64_t kStillTrueRequests = 4;
+// Where conversations come by turns, one that is not here displaces nothing that is worth more than
+// this part of it: all are alike, and each that makes way is read anew.
+constexpr double kForAnEqual = 0.5;
 
 RowsView view_of(const BlockUse& use) {
   RowsView view;
@@ -129,6 +132,26 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
   return wanted;
 }
 
+// What a request shares with others, up to the last fork on its way, is not its own.
+Tick MemoryTier::begin_request(const Match* match, Tick now) {
+  ++requests_;
+  if (match == nullptr) return now;
+  const TokenPos shared = match->forks.empty() ? 0 : match->forks.back();
+  const Tick last_use = match->node ? tree_.facts(match->node).last_use : 0;
+  now = returns_.begin(now);
+  returns_.note(match->length - shared, match->matched - shared, last_use);
+  return now;
+}
+
+// So many tokens memory holds, if all weigh what those weigh that are here.
+const ReturnAges* MemoryTier::loop() const {
+  const std::uint64_t tokens = tree_.token_count() - tree_.ghost_tokens();
+  const ByteCount resident = std::max<ByteCount>(tree_.bytes().resident, 1);
+  const double capacity = static_cast<double>(tokens) * static_cast<double>(options_.budget) /
+                          static_cast<double>(resident);
+  return returns_.loops(capacity) ? &returns_ : nullptr;
+}
+
 bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
   if (wanted.bytes > options_.budget) return false;
   const ByteCount free = room();
@@ -139,20 +162,25 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
   const ByteCount ahead = request.essential ? options_.budget / kAheadShare : 0;
   room_request.needed = std::min(needed + ahead, tree_.bytes().evictable());
   room_request.now = request.now;
-  if (!request.essential) {
-    room_request.worth = request.odds.weight / request.odds.tau_s *
-                         static_cast<double>(std::max(request.saves, TokenPos{1})) /
+  room_request.loop = loop();
+  const bool by_worth = !request.essential || (room_request.loop != nullptr && request.newcomer);
+  if (by_worth) {
+    const double wanted_soon =
+        room_request.loop != nullptr
+            ? kForAnEqual * request.odds.weight * room_request.loop->density(0)
+            : request.odds.weight / request.odds.tau_s;
+    room_request.worth = wanted_soon * static_cast<double>(std::max(request.saves, TokenPos{1})) /
                          static_cast<double>(wanted.bytes);
   }
   room_request.growing = {wanted.growing};
-  const bool like_a_refused_one = !request.essential && room_request.worth <= refused_worth_ &&
-                                  request.now < refused_at_ + kStillTrueMs;
+  const bool like_a_refused_one = by_worth && room_request.worth <= refused_worth_ &&
+                                  requests_ < refused_in_ + kStillTrueRequests;
   if (like_a_refused_one) return false;
   for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
   if (wanted.bytes <= room()) return true;
-  if (!request.essential) {
+  if (by_worth) {
     refused_worth_ = room_request.worth;
-    refused_at_ = request.now;
+    refused_in_ = requests_;
   }
   return false;
 }
@@ -215,6 +243,7 @@ std::optional<RoomHold> MemoryTier::hold_room(ByteCount bytes, NodeId node, Tick
     RoomRequest request;
     request.needed = missing;
     request.now = now;
+    request.loop = loop();
     for (const Victim& victim : evict_bytes(tree_, request, options_.eviction)) count(victim);
     needed.release();
     forget_beyond_limits();

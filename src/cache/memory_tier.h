@@ -4,7 +4,9 @@
 //   engine slot <-restore- verified, gathered ---------------'
 //
 // Room is made before a byte is copied, by value (plan/eviction.h). What cannot
-// have room is declined: that costs time later, never correctness. What fails its
+// have room is declined: that costs time later, never correctness. Where more conversations come by
+// turns than there is room for, those stay that are here, and the others are declined: if each
+// displaced the next, all would be read anew in every turn. What fails its
 // verification on the way back is quarantined: it leaves the tree with a note, is
 // counted, and is a miss.
 //
@@ -60,6 +62,7 @@ struct StoreRequest {
   ReuseOdds odds;         // how likely it will be wanted
   TokenPos saves = 0;     // tokens that would be read again without it
   bool essential = true;  // false: takes the room only of what is worth less
+  bool newcomer = false;  // most of its conversation was not here
   // The slot goes on holding its rows. A snapshot alone then has a use where the budget is
   // too small for the whole state: it joins those rows when the conversation goes on.
   bool rows_stay = false;
@@ -154,6 +157,10 @@ class MemoryTier {
   // Bytes of one token's rows, the companion's included.
   [[nodiscard]] ByteCount bytes_per_token() const { return row_bytes_ + companion_row_bytes(); }
 
+  // A request begins at `now`. Returns its tick: that, or later, because no two requests with a
+  // match have the same. `match`: null if it may use nothing that is kept.
+  [[nodiscard]] Tick begin_request(const Match* match, Tick now);
+
   [[nodiscard]] Match match(SpaceKey space, TokenSpan tokens) const {
     return tree_.match(space, tokens);
   }
@@ -236,6 +243,8 @@ class MemoryTier {
 
   [[nodiscard]] Wanted missing_of(const StoreRequest& request) const;
   [[nodiscard]] bool make_room(const StoreRequest& request, const Wanted& wanted);
+  // Not null where conversations come by turns and are too many.
+  [[nodiscard]] const ReturnAges* loop() const;
   StoreOutcome decline();
   [[nodiscard]] std::optional<Copied> copy(const StoreRequest& request, const Wanted& wanted);
   [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(SlotId slot,
@@ -259,10 +268,12 @@ class MemoryTier {
   const CompanionShape companion_shape_;
   CacheJournal* const journal_;
   TokenTree tree_;
+  ReturnAges returns_;
   ByteCount snapshot_bytes_seen_ = 0;
-  ByteCount promised_ = 0;      // by holds
-  double refused_worth_ = 0.0;  // nothing made way for a newcomer of so much worth,
-  Tick refused_at_ = 0;         // then
+  ByteCount promised_ = 0;        // by holds
+  std::uint64_t requests_ = 0;    // that began
+  double refused_worth_ = 0.0;    // nothing made way for a newcomer of so much worth,
+  std::uint64_t refused_in_ = 0;  // then
   ByteCount peak_ = 0;
   std::uint64_t snapshots_held_ = 0;
   std::uint64_t declined_ = 0;

@@ -207,7 +207,8 @@ bool StateCache::still_coming(const Awaited& awaited) const {
 LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
   const SlotId slot{outlook.plan.slot};
   const JournaledCall call(journal_, [&](CacheJournal& to) { to.begin(prompt, slot, receipt); });
-  now_ = std::max(now_, static_cast<Tick>(ms_between(started_, clock_.now())));
+  const auto passed = static_cast<Tick>(ms_between(started_, clock_.now()));
+  now_ = memory_.begin_request(prompt.reuse ? &outlook.match : nullptr, std::max(now_, passed));
   describe_match(prompt, outlook, receipt);
   LogitsPtr kept_logits;
   const auto with_logits = [&](Outlook planned) {
@@ -236,6 +237,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
   receipt.saved_ms = ms_per_token_ * receipt.restored;
 
   take_over(slot, prompt, next);
+  live(slot).newcomer = receipt.restored + scarce_distance() < length_of(prompt.tokens);
   place(live(slot), prompt, receipt);
   bring_companion(slot, prompt, receipt);
   ++totals_.requests;
@@ -340,6 +342,7 @@ StoreOutcome StateCache::store_live(Live& held, SlotId slot, bool essential) {
   request.odds = held.tool_call ? memory_.policy().tip_after_tool_call : memory_.policy().tip;
   request.saves = length - held.kept;
   request.essential = essential;
+  request.newcomer = held.newcomer;
   request.now = now();
   const auto before = clock_.now();
   const StoreOutcome outcome = memory_.store(request);

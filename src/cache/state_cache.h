@@ -268,6 +268,7 @@ class StateCache {
     Filed filed;             // as many of the keys are in memory's tree, and where
     std::uint64_t run = 0;   // counts the requests that began here, over all slots
     bool tool_call = false;  // its answer called a tool
+    bool newcomer = false;   // most of it had to be read
     TokenPos offered = 0;    // so much of it was put into memory while idle, or declined
     // While a request is at work:
     TokenSpan prompt;

@@ -185,6 +185,7 @@ StoreRequest StateCache::request_for(SlotId slot, const Checkpoint& checkpoint,
   request.marks = marks_of(checkpoint.kind);
   if (off_grid) request.marks = request.marks | Hint::kOffGrid;
   request.odds = odds_of(checkpoint.kind, memory_.policy());
+  request.newcomer = held.newcomer;
   request.now = now();
   return request;
 }

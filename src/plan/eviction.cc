@@ -44,28 +44,36 @@ ReuseOdds odds_of(PlaceKind kind, const NodeFacts& facts, const EvictionPolicy& 
   return policy.interior;
 }
 
-double value_of(ReuseOdds odds, double age_s, TokenPos tokens, ByteCount bytes) {
-  const double wanted = odds.weight / (age_s + odds.tau_s);
+double value_of(double wanted, TokenPos tokens, ByteCount bytes) {
   return wanted * std::max(tokens, 1) / static_cast<double>(std::max<ByteCount>(bytes, 1));
 }
 
-double age_s(Tick last_use, Tick now) {
-  return now > last_use ? static_cast<double>(now - last_use) / 1000.0 : 0.0;
+// How likely it is to be wanted soon.
+double wanted(PlaceKind kind, const NodeFacts& facts, Tick last_use, const RoomRequest& room,
+              const EvictionPolicy& policy) {
+  const ReuseOdds odds = odds_of(kind, facts, policy);
+  if (room.loop != nullptr) {
+    const std::uint64_t age = room.loop->age(last_use);
+    if (kind == PlaceKind::kProven) return odds.weight / static_cast<double>(age + 1);
+    return odds.weight * room.loop->density(age);
+  }
+  const Tick now = room.now;
+  const double age_s = now > last_use ? static_cast<double>(now - last_use) / 1000.0 : 0.0;
+  return odds.weight / (age_s + odds.tau_s);
 }
 
 }  // namespace
 
-double snapshot_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy,
+double snapshot_value(const NodeFacts& facts, const RoomRequest& room, const EvictionPolicy& policy,
                       Growing growing) {
   const bool takes_rows = facts.snapshots_below == 0 && facts.node != growing.node;
-  return value_of(odds_of(kind_of(facts, growing), facts, policy),
-                  age_s(facts.snapshot_last_use, now), facts.recompute,
-                  facts.snapshot_bytes + (takes_rows ? facts.shared_bytes : 0));
+  return value_of(wanted(kind_of(facts, growing), facts, facts.snapshot_last_use, room, policy),
+                  facts.recompute, facts.snapshot_bytes + (takes_rows ? facts.shared_bytes : 0));
 }
 
-double rows_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy) {
-  return value_of(odds_of(kind_of(facts, {}), facts, policy), age_s(facts.last_use, now),
-                  facts.recompute, facts.block_bytes);
+double rows_value(const NodeFacts& facts, const RoomRequest& room, const EvictionPolicy& policy) {
+  return value_of(wanted(kind_of(facts, {}), facts, facts.last_use, room, policy), facts.recompute,
+                  facts.block_bytes);
 }
 
 namespace {
@@ -128,7 +136,7 @@ class Evictor {
     if (!facts.has_snapshot || facts.pinned) return std::nullopt;
     const Growing growing{is_growing(facts) ? facts.node : NodeId{}};
     const bool interior = kind_of(facts, growing) == PlaceKind::kInterior;
-    return Candidate{.value = snapshot_value(facts, request_.now, policy_, growing),
+    return Candidate{.value = snapshot_value(facts, request_, policy_, growing),
                      .last_use = facts.snapshot_last_use,
                      .position = facts.range.end,
                      .node = facts.node,
@@ -152,7 +160,7 @@ class Evictor {
     if (facts.block_bytes == 0) {
       facts.block_bytes = static_cast<ByteCount>(facts.row_tokens) * bytes_per_token_;
     }
-    rows.value = rows_value(facts, request_.now, policy_);
+    rows.value = rows_value(facts, request_, policy_);
     rows.reason = EvictReason::kBudget;
     return rows;
   }

@@ -5,6 +5,14 @@
 //
 //   value = weight / (age + tau) * tokens to read again / bytes freed
 //
+// Where conversations come by turns and are too many for memory (plan/return_ages.h), ages are of
+// requests, what is likely is counted and not assumed, and a newcomer makes no room for itself at
+// the cost of what is as good as it:
+//
+//   value = weight * density(age) * tokens to read again / bytes freed
+//
+// and for a proven place weight / (age + 1) instead of weight * density(age).
+//
 // weight and tau follow from the kind of place: a tip (the end of a conversation)
 // is what its client comes back to, soon after a tool call and later after an
 // answer; an interior place is superseded by a deeper one and waits for an edit, or for
@@ -49,6 +57,7 @@
 #include <limits>
 #include <vector>
 
+#include "plan/return_ages.h"
 #include "tree/node_facts.h"
 #include "tree/token_tree.h"
 
@@ -75,12 +84,6 @@ struct Growing {
   NodeId node;  // none: nothing is growing
 };
 
-// Ticks are milliseconds here. Of rows that are not dead weight.
-[[nodiscard]] double rows_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy);
-// `growing`: this node, if it lies on the way to the growing one.
-[[nodiscard]] double snapshot_value(const NodeFacts& facts, Tick now, const EvictionPolicy& policy,
-                                    Growing growing = {});
-
 struct Victim {
   Held held = Held::kSnapshot;
   NodeId node;
@@ -92,11 +95,19 @@ struct Victim {
 // What has to make room, and for what.
 struct RoomRequest {
   ByteCount needed = 0;
-  Tick now = 0;
+  Tick now = 0;  // in milliseconds
   // What the newcomer is worth per byte: nothing that is worth as much makes way.
   double worth = std::numeric_limits<double>::infinity();
   Growing growing;
+  const ReturnAges* loop = nullptr;  // where conversations come by turns; null: they do not
 };
+
+// Of rows that are not dead weight.
+[[nodiscard]] double rows_value(const NodeFacts& facts, const RoomRequest& room,
+                                const EvictionPolicy& policy);
+// `growing`: this node, if it lies on the way to the growing one.
+[[nodiscard]] double snapshot_value(const NodeFacts& facts, const RoomRequest& room,
+                                    const EvictionPolicy& policy, Growing growing = {});
 
 // Evicts until `needed` bytes have been freed, and says what went. Fewer are freed
 // only when nothing more may go.

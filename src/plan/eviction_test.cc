@@ -33,6 +33,8 @@ class Eviction : public TokenTreeFixture {
     for (const TokenPos at : snapshots) given.snapshots.push_back(make_snapshot(at));
     return commit(tree, path, given);
   }
+  static RoomRequest asked_at(Tick now) { return {.now = now}; }
+
   std::vector<Victim> evict(TokenTree& tree, RoomRequest request) {
     if (request.now == 0) request.now = now_;
     auto victims = evict_bytes(tree, request, policy_);
@@ -231,7 +233,7 @@ TEST_F(Eviction, NothingThatIsWorthAsMuchAsTheNewcomerMakesWay) {
   TokenTree tree(kHybrid);
   grow(tree, "aaaa", {4});
   grow(tree, "bbbb", {4});
-  const double worth = snapshot_value(facts(tree, "aaaa"), now_, policy_);
+  const double worth = snapshot_value(facts(tree, "aaaa"), asked_at(now_), policy_);
   EXPECT_EQ(evicted(tree, {.needed = 1, .worth = worth}), "");
   EXPECT_EQ(evicted(tree, {.needed = 1, .worth = worth * 1.01}), "s4");
 }
@@ -289,27 +291,56 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
                   .block_bytes = 150,
                   .recompute = 40,
                   .shared_bytes = 150};
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 62 * 40 / 200);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_, {facts.node}), 0.05 / 17 * 40 / 50);
-  EXPECT_DOUBLE_EQ(rows_value(facts, 5000, policy_), 0.87 / 64 * 40 / 150);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.87 / 62 * 40 / 200);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_, {facts.node}),
+                   0.05 / 17 * 40 / 50);
+  EXPECT_DOUBLE_EQ(rows_value(facts, asked_at(5000), policy_), 0.87 / 64 * 40 / 150);
   facts.hints = facts.hints | Hint::kToolCall;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / 200);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 1.0 / 14 * 40 / 200);
   facts.shared_bytes = 1200;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 14 * 40 / (50 + 1200))
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 1.0 / 14 * 40 / (50 + 1200))
       << "its part of the rows that would be of no use";
   facts.hints = Hint::kPromptEnd;
   facts.snapshots_below = 1;
   facts.latest_prompt = true;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.87 / 62 * 40 / 50)
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.87 / 62 * 40 / 50)
       << "the state below is its answer's";
   facts.latest_prompt = false;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 17 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.05 / 17 * 40 / 50);
   facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 0.05 / 17 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.05 / 17 * 40 / 50);
   facts.hits = 2;
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 5000, policy_), 1.0 / 62 * 40 / 50);
-  EXPECT_DOUBLE_EQ(snapshot_value(facts, 0, policy_), 1.0 / 60 * 40 / 50) << "no negative ages";
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 1.0 / 62 * 40 / 50);
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(0), policy_), 1.0 / 60 * 40 / 50)
+      << "no negative ages";
+}
+
+// Four by turns, and a is next: what was used last is wanted last.
+TEST_F(Eviction, WhereConversationsComeByTurnsTheYoungestGoesFirst) {
+  TokenTree tree(kHybrid);
+  ReturnAges returns;
+  std::map<std::string, Tick> last;
+  const std::vector<std::string> all = {"aaaa", "bbbb", "cccc", "dddd"};
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const std::string& path : all) {
+      now_ = returns.begin(now_ + 1000);
+      returns.note(4, last.contains(path) ? 4 : 0, last[path]);
+      last[path] = now_;
+      if (turn == 2) grow(tree, path, {4});
+    }
+  }
+  EXPECT_TRUE(returns.loops(8));
+  const auto holds = [&](const std::string& path) { return facts(tree, path).has_snapshot; };
+  evict(tree, {.needed = 1, .loop = &returns});
+  EXPECT_FALSE(holds("dddd"));
+  evict(tree, {.needed = 100, .loop = &returns});
+  EXPECT_FALSE(holds("cccc"));
+  const double newcomer = policy_.tip.weight * returns.density(0) * 4 / 104;
+  EXPECT_TRUE(evict(tree, {.needed = 100, .worth = newcomer, .loop = &returns}).size() <= 2U);
+  EXPECT_TRUE(holds("aaaa") && holds("bbbb")) << "nothing makes way for an equal";
+  evict(tree, {.needed = 100});
+  EXPECT_FALSE(holds("aaaa")) << "and otherwise the oldest";
 }
 
 // --- against an oracle -----------------------------------------------------------
@@ -408,6 +439,13 @@ class Judge {
 
   [[nodiscard]] double worth(const ReuseOdds& odds, Tick used, const NodeFacts& facts,
                              double bytes) const {
+    if (request_.loop != nullptr) {
+      const std::uint64_t requests = request_.loop->age(used);
+      const bool proven = odds.tau_s == policy_.proven.tau_s && odds.weight != policy_.tip.weight;
+      const double likely =
+          proven ? 1.0 / static_cast<double>(requests + 1) : request_.loop->density(requests);
+      return odds.weight * likely * facts.recompute / std::max(bytes, 1.0);
+    }
     const double age = static_cast<double>(request_.now - used) * 1e-3;
     return odds.weight * facts.recompute / ((age + odds.tau_s) * std::max(bytes, 1.0));
   }
@@ -465,7 +503,8 @@ class Twins {
   }
 
   std::string step() {
-    now_ += below(3) * below(60'000);
+    now_ = returns_.begin(now_ + below(3) * below(60'000));
+    returns_.note(100, static_cast<TokenPos>(below(100)), below(static_cast<unsigned>(now_)));
     switch (below(10)) {
       case 0:
       case 1:
@@ -536,6 +575,7 @@ class Twins {
     if (small_lots) policy.candidates_max = 1 + below(3);
     RoomRequest request{.needed = 1 + below(resident + resident / 8 + 1), .now = now_};
     if (make_.one_in(3)) request.growing = {random_node()};
+    if (make_.one_in(3)) request.loop = &returns_;
     Judge judge(twin_, request, policy);
     if (const auto all = judge.choices(); !all.empty() && make_.one_in(3)) {
       request.worth = all[below(static_cast<unsigned>(all.size()))].value;
@@ -552,6 +592,7 @@ class Twins {
   TokenTree twin_;
   std::vector<std::pair<Pin, Pin>> pins_;
   std::vector<KnownPath> known_;
+  ReturnAges returns_;
   Tick now_ = 1;
 };
 

@@ -209,6 +209,45 @@ TEST(Holdfast, FindsALongSharedBeginningOnTheSecondRequest) {
   EXPECT_GE(cell->reused_tokens, 2560) << "the last cut of its grid before the difference";
 }
 
+// --- more conversations by turns than there is room for ------------------------------------
+
+// All rows and one state each, in the end.
+ByteCount need_of(const Loop& loop, const ModelShape& shape) {
+  const TokenPos tokens = 512 * (loop.opening + 2 * (loop.turns - 1));
+  return static_cast<ByteCount>(loop.conversations) * (shape.rows(tokens) + shape.state_bytes);
+}
+
+// What drops the least recently used has nothing left of a loop when it comes round. Holdfast keeps
+// as much as who knows the future and packs greedily.
+TEST(ALoopTooLargeForMemory, IsKeptInPartAsByOneWhoKnowsTheFuture) {
+  for (const int conversations : {6, 16}) {
+    for (const int percent : {10, 25, 50, 75}) {
+      const Loop loop{.conversations = conversations};
+      const ModelShape shape = *find_shape("35b-a3b");
+      const Workload workload = loop_of(loop);
+      const PathTrie trie(workload);
+      const ByteCount budget = need_of(loop, shape) * static_cast<ByteCount>(percent) / 100;
+      const PolicySetup setup{&workload, &trie, shape, budget};
+      const auto eta_c = [&](const char* name) { return run_cell(name, setup)->eta_c(); };
+      const double own = eta_c("holdfast");
+      EXPECT_GT(own, 0.95 * eta_c("offline")) << conversations << ", " << percent << "%";
+      EXPECT_LE(own, eta_c("bound"));
+      for (const char* peer : {"lru", "vllm", "sglang", "llama-server"}) {
+        EXPECT_GT(own, eta_c(peer) + 0.03) << peer << ": " << conversations << ", " << percent;
+      }
+      const Workload slower = loop_of({.conversations = conversations, .pause_ms = 60'000});
+      const PathTrie slower_trie(slower);
+      const PolicySetup at_leisure{&slower, &slower_trie, shape, budget};
+      EXPECT_NEAR(run_cell("holdfast", at_leisure)->eta_c(), own, 0.01) << "at another pace";
+      std::printf(
+          "%d conversations, %d%%: holdfast %.1f, marconi %.1f, lru %.1f, offline %.1f, "
+          "bound %.1f\n",
+          conversations, percent, 100 * own, 100 * eta_c("marconi"), 100 * eta_c("lru"),
+          100 * eta_c("offline"), 100 * eta_c("bound"));
+    }
+  }
+}
+
 // --- time -------------------------------------------------------------------------------
 
 // 9B-like states and a document in one message; what follows it parts from it `distance` tokens

@@ -64,6 +64,34 @@ inline Workload random_words(std::uint32_t seed, std::size_t requests) {
   return words(all);
 }
 
+// Conversations by turns that grow with each: the first message has `opening` blocks of 512 tokens,
+// the others two.
+struct Loop {
+  int conversations = 6;
+  int turns = 12;
+  int opening = 8;
+  std::int64_t pause_ms = 1000;
+};
+inline Workload loop_of(const Loop& loop) {
+  Workload workload;
+  workload.block_tokens = 512;
+  std::vector<std::vector<BlockId>> talks(static_cast<std::size_t>(loop.conversations));
+  std::int64_t now = 0;
+  for (int turn = 0; turn < loop.turns; ++turn) {
+    for (std::vector<BlockId>& talk : talks) {
+      for (int more = turn == 0 ? loop.opening : 2; more > 0; --more) {
+        talk.push_back(workload.ids++);
+      }
+      Request request;
+      request.time_ms = now += loop.pause_ms;
+      request.input = static_cast<TokenPos>(talk.size()) * workload.block_tokens;
+      request.prompt = talk;
+      workload.requests.push_back(std::move(request));
+    }
+  }
+  return workload;
+}
+
 // The longest prefix that an earlier request or its answer had, by looking at all.
 inline std::vector<TokenPos> brute_force_reusable(const Workload& workload) {
   std::vector<Tokens> seen;
