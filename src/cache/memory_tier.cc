@@ -44,11 +44,9 @@ ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
 }
 
 // Looking for what may go takes milliseconds where much is held. So a little more goes than
-// has to,
+// has to. (And what did not make way for a newcomer is not asked again for its like in the same
+// request: values fall slowly.)
 constexpr ByteCount kAheadShare = 128;
-// and what did not make way for a newcomer is not asked again for its like in this request and the
-// next few: values fall slowly.
-constexpr std::uint64_t kStillTrueRequests = 4;
 // Where conversations come by turns, one that is not here displaces nothing that is worth more than
 // this part of it: all are alike, and each that makes way is read anew.
 constexpr double kForAnEqual = 0.5;
@@ -173,8 +171,8 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
                          static_cast<double>(wanted.bytes);
   }
   room_request.growing = {wanted.growing};
-  const bool like_a_refused_one = by_worth && room_request.worth <= refused_worth_ &&
-                                  requests_ < refused_in_ + kStillTrueRequests;
+  const bool like_a_refused_one =
+      by_worth && room_request.worth <= refused_worth_ && requests_ == refused_in_;
   if (like_a_refused_one) return false;
   for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
   if (wanted.bytes <= room()) return true;
