@@ -54,6 +54,19 @@ class NearEndCase {
     for (int i = 0; i < made.slots; ++i) slots_.push_back(SlotId{i});
   }
 
+  // Other prompts of the same length, until something has to go; then half a day passes.
+  void fill(std::mt19937& random) {
+    for (int i = 0; i < 500 && cache_.status().evicted_snapshots == 0; ++i) {
+      Tokens other;
+      for (TokenPos t = 0; t < case_.length(); ++t)
+        other.push_back(static_cast<Token>(random() % 256));
+      serve(other, case_.cuts, case_.spans);
+      clock_.passed += std::chrono::minutes(1);
+    }
+    ASSERT_GT(cache_.status().evicted_snapshots, 0U);
+    clock_.passed += std::chrono::hours(12);
+  }
+
   // Tokens of the first prompt that a second one reads again, if it parts from it at `parting` and
   // goes on with others.
   TokenPos read_again(TokenPos parting) {
@@ -175,6 +188,23 @@ TEST_P(NearEndSeeds, AHandfulOfSnapshotsIsEnoughForSomething) {
     const TokenPos parting = random_parting(made, random);
     const TokenPos distance = made.length() - parting;
     const TokenPos again = NearEndCase(made).read_again(parting);
+    ASSERT_LE(again, 16 * distance + kStep) << "round " << round << ": " << describe(made, parting);
+  }
+}
+
+// Memory is full of what nobody came back to. The fewest places are a sixteenth of it.
+TEST_P(NearEndSeeds, AFullMemoryHasRoomForTheFewestPlaces) {
+  SCOPED_TRACE(::testing::Message() << "seed " << GetParam());
+  std::mt19937 random(GetParam());
+  for (int round = 0; round < 15; ++round) {
+    Case made = random_case(random);
+    const auto places = static_cast<ByteCount>(near_end_places(made.length(), {kStep, 16}));
+    made.budget = 2 * made.rows() + 16 * places * (made.snapshot + kFrameBytes);
+    const TokenPos parting = random_parting(made, random);
+    const TokenPos distance = made.length() - parting;
+    NearEndCase full(made);
+    full.fill(random);
+    const TokenPos again = full.read_again(parting);
     ASSERT_LE(again, 16 * distance + kStep) << "round " << round << ": " << describe(made, parting);
   }
 }

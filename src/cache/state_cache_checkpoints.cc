@@ -70,7 +70,8 @@ TokenPos StateCache::scarce_distance() const {
 NearEnd StateCache::near_end_for(const Prompt& prompt) const {
   const TokenPos step = std::min(options_.merged_chunk, engine_.chunk_tokens_max());
   const TokenPos length = length_of(prompt.tokens);
-  return near_end_within(length, step, memory_.snapshot_bytes(length), memory_.room());
+  return near_end_within(length, step, memory_.snapshot_bytes(length),
+                         {memory_.room(), memory_.budget()});
 }
 
 // While there is plenty of room, nearly every cut; else so few that they leave room for others.

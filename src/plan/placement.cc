@@ -134,20 +134,22 @@ std::size_t near_end_places(TokenPos length, const NearEnd& near) {
   return places;
 }
 
-NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot, ByteCount room) {
-  // They may take this part of the room, and the fewest that make sense a larger one: a handful of
-  // snapshots is enough for them.
+NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot, const Room& room) {
+  // They may take this part of the room that is left, and the fewest that make sense a larger one: a
+  // handful of snapshots is enough for them. Memory is full most of the time. The fewest then take
+  // the room of what is worth less, if they are a small part of all.
   constexpr ByteCount kPart = 4;
   constexpr ByteCount kFewestPart = 2;
+  constexpr ByteCount kFewestOfAllPart = 16;
   if (step == 0 || snapshot == 0) return {};
-  const auto fits = [&](const NearEnd& near, ByteCount part) {
-    return near_end_places(length, near) * snapshot <= room / part;
-  };
+  const auto bytes = [&](const NearEnd& near) { return near_end_places(length, near) * snapshot; };
   for (const TokenPos factor : {2, 4, 8, 16}) {
-    if (fits({step, factor}, kPart)) return {step, factor};
+    const NearEnd near{step, factor};
+    if (bytes(near) <= room.left / kPart) return near;
   }
   const NearEnd fewest{step, 16};
-  return fits(fewest, kFewestPart) ? fewest : NearEnd{};
+  const ByteCount allowed = std::max(room.left / kFewestPart, room.all / kFewestOfAllPart);
+  return bytes(fewest) <= allowed ? fewest : NearEnd{};
 }
 
 TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback) {

@@ -76,11 +76,17 @@ struct PlacementInput {
 // The most places that P4 needs in a prompt of this length whose cuts are `near.step` apart.
 [[nodiscard]] std::size_t near_end_places(TokenPos length, const NearEnd& near);
 
+// The room for states: what of it nothing takes, and all of it.
+struct Room {
+  ByteCount left = 0;
+  ByteCount all = 0;
+};
+
 // The densest promise whose places take no more than a quarter of the room that is left, however
-// large a snapshot is: the factor is 2, 4, 8 or 16. With 16 they may take half of it. Nothing
-// (`step` 0) where even that is too much, or where a state has no snapshots.
+// large a snapshot is: the factor is 2, 4, 8 or 16. With 16 they may take half of it, or a sixteenth
+// of all room. Nothing (`step` 0) where even that is too much, or where a state has no snapshots.
 [[nodiscard]] NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot,
-                                      ByteCount room);
+                                      const Room& room);
 
 // Where the system and tools block ends; 0: there is none.
 [[nodiscard]] TokenPos system_end(std::span<const MessageSpan> spans);

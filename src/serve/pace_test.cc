@@ -55,7 +55,7 @@ struct PacedServer {
              .slots = setting.slots,
              .context_tokens = 40'000,
              .chunk_tokens_max = setting.chunk,
-             .snapshot_padding = padding(setting.times),
+             .snapshot_bytes = 8 + padding(setting.times),
              .chunk_sensitive = setting.deterministic},
         engine(fake, clock, setting.times),
         scheduler(engine, text, options(setting), clock) {}
