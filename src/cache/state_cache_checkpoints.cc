@@ -32,6 +32,9 @@ constexpr TokenPos kRecurrentSpacing = 1024;
 constexpr ByteCount kPlenty = 8;
 // ... where memory could hold so many snapshots.
 constexpr ByteCount kManySnapshots = 1024;
+// Where others have to go for them, places near the end count so much of a place elsewhere: the end
+// of the prompt that follows them is wanted more often.
+constexpr double kNearEndOdds = 0.5;
 // Otherwise those inside a message keep this many times the distance at which they weigh
 // half as much as what they stand in: they are rarely where prompts part.
 constexpr TokenPos kSparse = 5;
@@ -197,6 +200,7 @@ void StateCache::take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Rece
   StoreRequest request = request_for(slot, checkpoint, !on_grid);
   request.saves = checkpoint.position - held.last_checkpoint;
   request.essential = always_kept(checkpoint.kind);
+  if (checkpoint.near_end && !request.essential) request.odds.weight *= kNearEndOdds;
   // Where slots keep their own, memory is for whole states.
   request.rows_stay = slot_allowance() == 0;
   const auto before = clock_.now();
