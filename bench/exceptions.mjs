@@ -20,7 +20,7 @@ const reasons = [
       'profile shows. At this depth the few tokens that Holdfast reads take longer than the hundreds that llama-server reads.',
   },
   {
-    of: /^conversation, qwen35.*read again/,
+    of: /^(conversation, qwen35|.*, state-\d+b \| real).*read again/,
     why: 'Tokens of the random models are letters, so that the header which opens the answer has 11 of them. Holdfast\'s last cut ' +
       'lies before that header (the receipts say `grid`), llama-server\'s 4 tokens before the end of any prompt.',
   },

@@ -147,4 +147,5 @@ test('against itself nobody else is named, and no reason given', () => {
   assert.equal(new Set([llama.name, llamaCachesOff.name, holdfastPlain.name]).size, 3);
   assert.equal(reasonFor({ id: 'five-turn chat | plain | peak memory | itself', peer: 'itself' }), null);
   assert.match(reasonFor({ id: 'five-turn chat | plain | peak memory | llama-server', peer: 'llama-server' }), /states/);
+  assert.match(reasonFor({ id: 'five-turn chat, state-9b | real | read again | llama-server', peer: 'llama-server' }), /letters/);
 });
