@@ -48,7 +48,7 @@ Core core_up_to(const PathOutline& path, TokenPos end) {
     if (!is_there(path, place.position)) core.missing += place.bytes;
   }
   const ByteCount bytes = std::max<ByteCount>(rows_bytes(path, end) + last, 1);
-  core.saves_per_byte = static_cast<double>(end) / static_cast<double>(bytes);
+  core.saves_per_byte = rounded_worth(static_cast<double>(end) / static_cast<double>(bytes));
   return core;
 }
 
@@ -75,8 +75,7 @@ TokenPos core_end(const PathOutline& path, const BytesFor& room_for) {
 }
 
 std::uint64_t saved_by(double saves_per_byte, ByteCount bytes) {
-  const double saves = std::round(saves_per_byte * static_cast<double>(bytes));
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(saves), 1);
+  return static_cast<std::uint64_t>(std::ceil(saves_per_byte * static_cast<double>(bytes)));
 }
 
 // What would be read again without a step: the way from the place below it.

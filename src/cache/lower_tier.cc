@@ -321,6 +321,8 @@ void LowerTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
   if (*answer == PutAnswer::kDeclined && store_.stats().full) {
     return note_trouble("the volume is full");
   }
+  // There was room when this began. A core in part is of no use.
+  if (*answer == PutAnswer::kDeclined && !at.core_written()) at.plan = {};
   if (in_trouble_ && on_trouble) on_trouble("");
   in_trouble_ = false;
   if (*answer != PutAnswer::kStored || options_.busy_bytes_per_s == 0) return;

@@ -82,8 +82,8 @@ RoomFor room_for(const RoomInput& input) {
   room.row_bytes = rows_of(input, room.tokens);
   room.snapshot_bytes = snapshot_of(input, room.tokens);
   if (room.snapshot_bytes == 0) return room;
-  const NearEnd near = near_end_within(room.tokens, input.step, room.snapshot_bytes,
-                                       {input.memory, input.memory});
+  const NearEnd near =
+      near_end_within(room.tokens, input.step, room.snapshot_bytes, {input.memory, input.memory});
   const std::uint64_t promised = near_end_places(room.tokens, near);
   room.snapshots = std::max(promised + kBesidesNearEnd, kAlways);
   room.snapshots_on_disk =

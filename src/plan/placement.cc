@@ -135,9 +135,9 @@ std::size_t near_end_places(TokenPos length, const NearEnd& near) {
 }
 
 NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot, const Room& room) {
-  // They may take this part of the room that is left, and the fewest that make sense a larger one: a
-  // handful of snapshots is enough for them. Memory is full most of the time. The fewest then take
-  // the room of what is worth less, if they are a small part of all.
+  // They may take this part of the room that is left, and the fewest that make sense a larger one:
+  // a handful of snapshots is enough for them. Memory is full most of the time. The fewest then
+  // take the room of what is worth less, if they are a small part of all.
   constexpr ByteCount kPart = 4;
   constexpr ByteCount kFewestPart = 2;
   constexpr ByteCount kFewestOfAllPart = 16;

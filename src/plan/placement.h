@@ -83,8 +83,9 @@ struct Room {
 };
 
 // The densest promise whose places take no more than a quarter of the room that is left, however
-// large a snapshot is: the factor is 2, 4, 8 or 16. With 16 they may take half of it, or a sixteenth
-// of all room. Nothing (`step` 0) where even that is too much, or where a state has no snapshots.
+// large a snapshot is: the factor is 2, 4, 8 or 16. With 16 they may take half of it, or a
+// sixteenth of all room. Nothing (`step` 0) where even that is too much, or where a state has no
+// snapshots.
 [[nodiscard]] NearEnd near_end_within(TokenPos length, TokenPos step, ByteCount snapshot,
                                       const Room& room);
 

@@ -193,7 +193,7 @@ int DiskStore::settle_blob(const BlobFacts& facts, const std::string& folder) {
 
 double DiskStore::value_of(double saves_per_byte, std::int64_t used_ms) const {
   const double age_s = static_cast<double>(now_ms_ - std::min(used_ms, now_ms_)) / 1000;
-  return saves_per_byte / (age_s + options_.tau_s);
+  return rounded_worth(saves_per_byte) / (age_s + options_.tau_s);
 }
 
 double DiskStore::value_of(const Held& held) const {

@@ -18,7 +18,7 @@
 //
 // Value. Where room is needed, what is worth least per byte goes first:
 //
-//     saves / bytes / (seconds since it was used + tau)
+//     rounded_worth(saves / bytes) / (seconds since it was used + tau)
 //
 // of what is worth less than the newcomer and was not used at its moment or later; the deeper
 // one of two equals, because nothing stands on it. If that is not enough the newcomer is

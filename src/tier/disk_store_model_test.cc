@@ -43,7 +43,9 @@ class Model {
   }
   [[nodiscard]] double value(const Known& known, std::int64_t now_ms) const {
     const double age_s = static_cast<double>(now_ms - known.used_ms) / 1000;
-    return static_cast<double>(known.saves) / static_cast<double>(known.bytes) / (age_s + 600);
+    const double saves_per_byte =
+        static_cast<double>(known.saves) / static_cast<double>(known.bytes);
+    return rounded_worth(saves_per_byte) / (age_s + 600);
   }
 
   PutAnswer put(const BlobKey& key, Known known, std::int64_t now_ms) {
