@@ -227,7 +227,7 @@ void append_disk(std::string& out, const LowerStatus& disk) {
   count(object, "loaded_bytes", store.loaded_bytes);
   count(object, "dropped", store.dropped);
   count(object, "dropped_bytes", store.dropped_bytes);
-  count(object, "declined", store.declined);
+  count(object, "declined", store.declined + disk.paths_declined);
   count(object, "gone_before_written", disk.lost + disk.paths_lost);
   count(object, "quarantined", store.quarantined);
   count(object, "failed", store.failed);

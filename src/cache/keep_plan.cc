@@ -12,8 +12,15 @@ namespace {
 // as in memory (plan/eviction.h: tip and interior).
 constexpr std::uint64_t kStepOdds = 16;
 
-bool in_core(const PlaceOutline& place, TokenPos end) {
-  return place.position == end || (place.position < end && place.role != PlaceRole::kStep);
+// Which parts of a path are its core.
+struct Extent {
+  TokenPos end = 0;
+  bool bare = false;  // of the places only the last
+};
+
+bool in_core(const PlaceOutline& place, const Extent& core) {
+  if (place.position >= core.end || core.bare) return place.position == core.end;
+  return place.role != PlaceRole::kStep;
 }
 
 bool is_there(const PathOutline& path, TokenPos position) {
@@ -34,7 +41,8 @@ struct Core {
   double saves_per_byte = 0.0;
 };
 
-Core core_up_to(const PathOutline& path, TokenPos end) {
+Core core_of(const PathOutline& path, const Extent& extent) {
+  const TokenPos end = extent.end;
   TokenPos covered = 0;
   for (const RowsHit& rows : path.rows_there) {
     if (!is_outgrown(path, rows, end)) covered = std::min(rows.range.end, end);
@@ -43,7 +51,7 @@ Core core_up_to(const PathOutline& path, TokenPos end) {
   core.missing = rows_bytes(path, end - covered);
   ByteCount last = 0;
   for (const PlaceOutline& place : path.places) {
-    if (!in_core(place, end)) continue;
+    if (!in_core(place, extent)) continue;
     last = place.bytes;
     if (!is_there(path, place.position)) core.missing += place.bytes;
   }
@@ -56,22 +64,24 @@ bool fits(const Core& core, const BytesFor& room_for) {
   return core.missing == 0 || core.missing <= room_for(core.saves_per_byte);
 }
 
-// Where the core ends: as deep as there is room.
-TokenPos core_end(const PathOutline& path, const BytesFor& room_for) {
+// The deepest core that has room.
+Extent core_within(const PathOutline& path, const BytesFor& room_for) {
   if (!path.needs_places) {
     TokenPos end = path.length;
-    while (end > 0 && !fits(core_up_to(path, end), room_for)) {
-      const Core core = core_up_to(path, end);
+    while (end > 0 && !fits(core_of(path, {end}), room_for)) {
+      const Core core = core_of(path, {end});
       const ByteCount over = core.missing - room_for(core.saves_per_byte);
       const auto tokens = over / std::max<ByteCount>(path.bytes_per_token, 1) + 1;
       end = anchor_at(end - static_cast<TokenPos>(std::min<ByteCount>(tokens, end)));
     }
-    return end;
+    return {end};
   }
   for (auto place = path.places.rbegin(); place != path.places.rend(); ++place) {
-    if (fits(core_up_to(path, place->position), room_for)) return place->position;
+    for (const bool bare : {false, true}) {
+      if (fits(core_of(path, {place->position, bare}), room_for)) return {place->position, bare};
+    }
   }
-  return 0;
+  return {};
 }
 
 std::uint64_t saved_by(double saves_per_byte, ByteCount bytes) {
@@ -104,15 +114,16 @@ std::uint64_t KeepPlan::rows_save(ByteCount bytes) const { return saved_by(saves
 
 KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for) {
   KeepPlan plan;
-  plan.length = core_end(path, room_for);
+  const Extent extent = core_within(path, room_for);
+  plan.length = extent.end;
   if (plan.length == 0) return plan;
-  const Core core = core_up_to(path, plan.length);
+  const Core core = core_of(path, extent);
   plan.saves_per_byte = core.saves_per_byte;
   plan.missing = core.missing;
   const StepWorth step(path, core.saves_per_byte);
   for (std::size_t i = 0; i < path.places.size(); ++i) {
     const PlaceOutline& place = path.places[i];
-    if (in_core(place, plan.length)) {
+    if (in_core(place, extent)) {
       plan.core.push_back({i, saved_by(core.saves_per_byte, place.bytes)});
     } else if (place.position < plan.length) {
       plan.steps.insert(plan.steps.begin(), {i, step.at(place.position, place.bytes)});
@@ -129,8 +140,8 @@ KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for) {
     if (place.position > plan.length) break;
     const auto ours =
         std::ranges::lower_bound(path.places, place.position, {}, &PlaceOutline::position);
-    const bool core_place = ours != path.places.end() && ours->position == place.position &&
-                            in_core(*ours, plan.length);
+    const bool core_place =
+        ours != path.places.end() && ours->position == place.position && in_core(*ours, extent);
     plan.there.push_back({place.key, core_place ? saved_by(core.saves_per_byte, place.bytes)
                                                 : step.at(place.position, place.bytes)});
   }

@@ -15,8 +15,8 @@
 // beginning is there. The other places (*steps*) are for prompts that part from this one. They are
 // written afterwards, the deepest first, and are worth what they would save times the odds of that.
 //
-// A core for which there is no room ends at an earlier place; if it has room nowhere, nothing of
-// the path is kept, and what others have there stays.
+// A core for which there is no room does without its other places (it is *bare*), or ends at an
+// earlier one; if it has room nowhere, nothing of the path is kept, and what others have stays.
 //
 // Invariants, verified by check_keep_plan():
 //   K1  the core has a place at its end, if places are needed, and all rows before it

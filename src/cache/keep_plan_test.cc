@@ -60,12 +60,20 @@ TEST(KeepPlan, APlaceIsWorthAsMuchPerByteAsTheRowsBelowIt) {
   }
 }
 
+TEST(KeepPlan, ACoreWithoutRoomDoesWithoutItsOtherPlaces) {
+  const PathOutline path = conversation();
+  const KeepPlan plan = plan_keeping(path, room(9000 * kRow + 2 * kSnapshot));
+  EXPECT_EQ(plan.length, 9000);
+  EXPECT_EQ(positions(path, plan.core), (std::vector<TokenPos>{9000}));
+  EXPECT_EQ(positions(path, plan.steps), (std::vector<TokenPos>{8500, 8000, 7000, 4000, 1000}));
+}
+
 TEST(KeepPlan, ACoreWithoutRoomEndsAtAnEarlierPlace) {
   const PathOutline path = conversation();
-  const KeepPlan plan = plan_keeping(path, room(7500 * kRow + 2 * kSnapshot));
+  const KeepPlan plan = plan_keeping(path, room(6000 * kRow + 2 * kSnapshot));
   EXPECT_EQ(plan.length, 7000);
-  EXPECT_EQ(positions(path, plan.core), (std::vector<TokenPos>{1000, 7000}));
-  EXPECT_EQ(positions(path, plan.steps), (std::vector<TokenPos>{4000}));
+  EXPECT_EQ(positions(path, plan.core), (std::vector<TokenPos>{7000}));
+  EXPECT_EQ(positions(path, plan.steps), (std::vector<TokenPos>{4000, 1000}));
   EXPECT_EQ(plan_keeping(path, room(kSnapshot)).length, 0);
 }
 

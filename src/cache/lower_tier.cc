@@ -221,6 +221,9 @@ void LowerTier::begin_path(KeptPath path) {
       outline, [&](double saves_per_byte) { return store_.room_for(saves_per_byte, at.moment); });
   store_.revalue(at.plan.there, at.moment);
   note_left();
+  if (at.plan.length > 0) return;
+  const std::lock_guard lock(mutex_);
+  ++published_.paths_declined;
 }
 
 // One blob. Of a path's core the next rows, or the next place whose rows are there: so wherever

@@ -15,8 +15,6 @@ constexpr ByteCount kUnlimited = ByteCount{1} << 50U;
 constexpr std::uint64_t kAlways = 3;
 // Of them the prompt's end is among the places that P4 counts.
 constexpr std::uint64_t kBesidesNearEnd = 2;
-// Places of models without rows keep this distance on disk (state_cache_checkpoints.cc).
-constexpr TokenPos kRecurrentSpacing = 1024;
 
 ByteCount snapshot_of(const RoomInput& input, TokenPos tokens) {
   ByteCount bytes = input.shape.bytes_per_snapshot();
@@ -31,23 +29,6 @@ ByteCount rows_of(const RoomInput& input, TokenPos tokens) {
   if (extent == nullptr || extent->bytes_per_token == 0) return 0;
   return static_cast<ByteCount>(tokens) *
          (extent->bytes_per_token + input.companion.bytes_per_token);
-}
-
-// As StateCache::places_worth_keeping: a place is written where it saves `spacing` tokens.
-std::uint64_t far_apart(TokenPos tokens, const NearEnd& near, TokenPos spacing) {
-  if (near.step == 0) return 0;
-  std::vector<TokenPos> places;
-  for (std::int64_t distance = near.step; distance < tokens; distance *= near.factor) {
-    places.push_back(tokens - static_cast<TokenPos>(distance));
-  }
-  std::uint64_t written = 0;
-  TokenPos last = 0;
-  for (auto place = places.rbegin(); place != places.rend(); ++place) {
-    if (*place - last < spacing) continue;
-    last = *place;
-    ++written;
-  }
-  return written;
 }
 
 std::string grouped(std::uint64_t number) {
@@ -86,8 +67,7 @@ RoomFor room_for(const RoomInput& input) {
       near_end_within(room.tokens, input.step, room.snapshot_bytes, {input.memory, input.memory});
   const std::uint64_t promised = near_end_places(room.tokens, near);
   room.snapshots = std::max(promised + kBesidesNearEnd, kAlways);
-  room.snapshots_on_disk =
-      kAlways + far_apart(room.tokens, near, scarce_spacing(input.shape, kRecurrentSpacing));
+  room.snapshots_least = kAlways;
   return room;
 }
 
@@ -110,12 +90,12 @@ std::vector<std::string> room_warnings(const RoomFor& room) {
   if (room.in_memory() == 0) {
     warnings.push_back("memory for states is too small for " + one +
                        ": one whose slot is taken by another is read again. Give --cache-ram " +
-                       mebibytes(room.bytes()) + " or more");
+                       mebibytes(room.bytes_least()) + " or more");
   }
   if (room.disk > 0 && room.on_disk() == 0) {
     warnings.push_back("the room on disk is too small for " + one +
                        ": after a restart it is read again. Give --cache-disk " +
-                       mebibytes(room.bytes_on_disk()) +
+                       mebibytes(room.bytes_least()) +
                        " or more, or a --cache-dir on a larger volume");
   }
   return warnings;

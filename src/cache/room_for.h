@@ -11,6 +11,7 @@
 // Pure: no I/O, no clock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,18 +41,22 @@ struct RoomFor {
   ByteCount row_bytes = 0;       // of all tokens
   ByteCount snapshot_bytes = 0;  // of one; 0: the state has none
   std::uint64_t snapshots = 0;
-  std::uint64_t snapshots_on_disk = 0;  // fewer: neighbours that save little are not written
-  ByteCount memory = 0;                 // as in RoomInput
+  std::uint64_t snapshots_least = 0;  // what its next turn needs; the others make way where it is
+                                      // that or nothing, and on disk they are beside the point
+  ByteCount memory = 0;               // as in RoomInput
   ByteCount disk = 0;
 
   [[nodiscard]] ByteCount bytes() const { return row_bytes + snapshots * snapshot_bytes; }
-  [[nodiscard]] ByteCount bytes_on_disk() const {
-    return row_bytes + snapshots_on_disk * snapshot_bytes;
+  [[nodiscard]] ByteCount bytes_least() const {
+    return row_bytes + snapshots_least * snapshot_bytes;
   }
   // How many such conversations fit.
-  [[nodiscard]] std::uint64_t in_memory() const { return bytes() > 0 ? memory / bytes() : 0; }
+  [[nodiscard]] std::uint64_t in_memory() const {
+    if (bytes() == 0 || memory < bytes_least()) return 0;
+    return std::max<std::uint64_t>(memory / bytes(), 1);
+  }
   [[nodiscard]] std::uint64_t on_disk() const {
-    return bytes_on_disk() > 0 ? disk / bytes_on_disk() : 0;
+    return bytes_least() > 0 ? disk / bytes_least() : 0;
   }
 };
 

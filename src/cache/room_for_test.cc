@@ -31,13 +31,13 @@ TEST(RoomFor, AHybridHasRowsAndTheSnapshotsThatArePromised) {
   EXPECT_EQ(room.snapshots, 10U);
   EXPECT_EQ(room.bytes(), 1012 * kMiB);
   EXPECT_EQ(room.in_memory(), 8U);
-  EXPECT_LT(room.snapshots_on_disk, room.snapshots);
-  EXPECT_EQ(room.on_disk(), 4 * kGiB / room.bytes_on_disk());
+  EXPECT_LT(room.snapshots_least, room.snapshots);
+  EXPECT_EQ(room.on_disk(), 4 * kGiB / room.bytes_least());
   EXPECT_TRUE(room_warnings(room).empty());
   EXPECT_EQ(room_in_words(room),
             "a conversation of 16,384 tokens takes about 1012.0 MiB (rows 512.0 MiB, 10 snapshots "
             "of 50.0 MiB); memory for states (8.0 GiB) holds about 8 of them, the disk (4.0 GiB) "
-            "about 4");
+            "about 6");
 }
 
 TEST(RoomFor, AShortContextIsTheUsualLength) {

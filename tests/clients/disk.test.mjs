@@ -223,10 +223,11 @@ function mountSmall(options) {
 }
 
 function noRoom() {
-  test('a budget of 1 MiB is held', async () => {
+  // A snapshot and its rows fit the second one only, and half a conversation is not kept.
+  for (const mib of [1, 2]) test(`a budget of ${mib} MiB is held`, async () => {
     const folder = newFolder();
-    const server = await serverOn(folder, '--cache-disk', '1');
-    const budget = 1 << 20;
+    const server = await serverOn(folder, '--cache-disk', `${mib}`);
+    const budget = mib << 20;
     for (const turn of cold.turns) {
       await say(server, turn);
       assert.ok(bytesIn(folder) <= budget);
@@ -234,7 +235,8 @@ function noRoom() {
     const disk = await written(server);
     assert.equal(disk.budget_bytes, budget);
     assert.ok(disk.dropped + disk.declined > 0, JSON.stringify(disk));
-    assert.ok(disk.bytes > 0 && bytesIn(folder) === disk.bytes && disk.bytes <= budget);
+    assert.ok(bytesIn(folder) === disk.bytes && disk.bytes <= budget);
+    if (mib > 1) assert.ok(disk.bytes > 0, JSON.stringify(disk));
     await interrupt(server);
     await assertIntact(folder);
   });
