@@ -19,7 +19,7 @@
 // earlier one; if it has room nowhere, nothing of the path is kept, and what others have stays.
 //
 // Invariants, verified by check_keep_plan():
-//   K1  the core has a place at its end, if places are needed, and all rows before it
+//   K1  the core has a place at its end, if places are needed
 //   K2  what of the core is not there yet has room, at what it is worth
 //   K3  no step lies beyond the core, and steps descend
 //   K4  no step is worth more per byte than the core
@@ -53,14 +53,14 @@ struct PlaceOutline {
 struct PathOutline {
   TokenPos length = 0;
   ByteCount bytes_per_token = 0;        // of rows; 0: there are none
-  TokenPos blob_tokens = 256;           // rows are written in so many; the last are fewer
+  TokenPos blob_tokens = 256;           // in one blob of rows; the last has fewer
   bool needs_places = true;             // false: rows alone bring back what they are of
   std::vector<PlaceOutline> places;     // ascending
   std::span<const PlaceHit> there;      // places of this path that the store has
   std::span<const RowsHit> rows_there;  // rows likewise, without gaps from the first on
 };
 
-// The bytes that could be had for what saves so many tokens per byte.
+// How many bytes a store would take that save so many tokens each.
 using BytesFor = std::function<ByteCount(double saves_per_byte)>;
 
 struct PlaceToKeep {

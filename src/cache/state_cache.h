@@ -328,6 +328,8 @@ class StateCache {
   void place(Live& live, const Prompt& prompt, const Receipt& receipt);
   // Of checkpoints where memory is scarce, so that they weigh no more than the rows.
   [[nodiscard]] TokenPos scarce_distance() const;
+  // Of those inside messages, which are rarely where prompts part.
+  [[nodiscard]] TokenPos sparse_distance() const;
   static void place_in_slot(Live& live, PlacementInput input, TokenPos least);
   struct Spacing {
     TokenPos tokens = 0;

@@ -69,6 +69,8 @@ TokenPos StateCache::scarce_distance() const {
   return scarce_spacing(engine_.shape(), kRecurrentSpacing);
 }
 
+TokenPos StateCache::sparse_distance() const { return kSparse * scarce_distance(); }
+
 // What is promised of places near the end, as far as they take no more than a part of the room.
 NearEnd StateCache::near_end_for(const Prompt& prompt) const {
   const TokenPos step = std::min(options_.merged_chunk, engine_.chunk_tokens_max());
@@ -91,11 +93,11 @@ StateCache::Spacing StateCache::spacing_for(const Prompt& prompt, TokenPos from)
   const ByteCount all = cuts * snapshot + fresh * memory_.bytes_per_token();
   const bool plenty = all <= memory_.room() / kPlenty;
   if (plenty && memory_.budget() / snapshot >= kManySnapshots) return {least, false};
-  if (plenty) return {std::max(kSparse * scarce_distance(), least), least == 0};
+  if (plenty) return {std::max(sparse_distance(), least), least == 0};
   const ByteCount share = std::max<ByteCount>(memory_.budget() / 4, 1);
   const auto affordable = static_cast<TokenPos>(
       std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
-  return {std::max({kSparse * scarce_distance(), affordable, least}), false};
+  return {std::max({sparse_distance(), affordable, least}), false};
 }
 
 void StateCache::place(Live& held, const Prompt& prompt, const Receipt& receipt) {

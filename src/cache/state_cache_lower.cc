@@ -16,8 +16,6 @@ constexpr int kTriesMax = 3;
 // this.
 constexpr double kPatienceMs = 3000.0;
 constexpr double kPatienceLeastMs = 100.0;
-// Steps keep this many times the distance that they have where memory is scarce.
-constexpr TokenPos kSparseSteps = 5;
 
 }  // namespace
 
@@ -176,7 +174,7 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, Toke
   }
   if (logits != nullptr && !last_end->has_snapshot) places = {last_end};  // there are no others
   const TokenPos end = places.empty() ? 0 : places.back()->position;
-  const TokenPos sparse = kSparseSteps * scarce_distance();
+  const TokenPos sparse = sparse_distance();
   std::vector<KeptPlace> kept;
   TokenPos above = 0;  // the last kept, counted from the end
   for (const Stop* stop : std::views::reverse(places)) {

@@ -77,7 +77,7 @@ struct BlobPath {
 struct RowsBlob {
   BlobPath path;
   std::vector<BlockUse> rows;  // their ranges cover path.range in order and without gaps
-  std::uint64_t saves = 0;     // tokens that would be read again without it
+  std::uint64_t saves = 0;     // its share of the tokens that its path saves
 };
 
 struct PlaceBlob {
