@@ -156,8 +156,9 @@ OptionGroup context_group() {
        "Keep all tokens of sliding-window layers, not only the window."},
       {"--latency-target", "MS", "", whole(&O::latency_target_ms, 0, 3'600'000),
        "While answers are written, prompts are read and states are copied for no longer than about "
-       "so many milliseconds between two of their tokens. Less: answers flow more evenly, and "
-       "prompts are read more slowly. 0: no limit."},
+       "this many milliseconds between two of their tokens, and for no longer than about 2048 tokens "
+       "take to be read. Less: answers flow more evenly, and prompts are read more slowly. 0: no "
+       "limit."},
       {"--deterministic / --no-deterministic", "", "", flag(&O::deterministic),
        "The same request gives the same answer whatever else is running. Slower with several "
        "users."},

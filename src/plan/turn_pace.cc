@@ -17,6 +17,10 @@ constexpr double kCopyMsPerByte = 5e-7;
 constexpr TokenPos kPieceUnit = 32;
 // A gap with more work than this part of a step is noticed.
 constexpr double kNoticedShare = 0.2;
+// A gap takes no longer than this many batches of `tokens_max` tokens: a batch, and some copying.
+constexpr double kBatchesInGap = 1.25;
+// Nobody notices a single gap of this length, however fast the model is.
+constexpr double kUnnoticedMs = 50.0;
 // Work of less is none.
 constexpr double kNothingMs = 1.0;
 // The latest step's part in what a step is taken to last; a quarter of that after work, where a
@@ -74,7 +78,12 @@ double TurnPace::copy_ms(ByteCount bytes) const {
 
 double TurnPace::limit_ms() const {
   if (options_.target_ms <= 0.0) return std::numeric_limits<double>::infinity();
-  return std::max(options_.target_ms, step_ms_);
+  double limit = options_.target_ms;
+  if (reading_.known()) {
+    const double batch = kBatchesInGap * read_ms(options_.tokens_max);
+    limit = std::min(limit, std::max(batch, kUnnoticedMs));
+  }
+  return std::max(limit, step_ms_);
 }
 
 // Rounded to whole steps.

@@ -208,6 +208,31 @@ TEST(TurnPace, ACopyThatDoesNotFitWaitsForTheNextGap) {
   EXPECT_GT(machine.read, 100'000);
 }
 
+TEST(TurnPace, CopiesOfAModelThatReadsFastWaitLikeItsChunks) {
+  TurnPace pace({});
+  // A batch of 2048 tokens takes 82 ms. All of it and both copies are 146 ms.
+  Machine machine{.chunk_ms = 0.0,
+                  .token_ms = 0.04,
+                  .step_ms = 2.0,
+                  .copy_ms = 32,
+                  .copy_bytes = 64 << 20,
+                  .copy_every = 1024};
+  machine.run(pace, 3000);
+  machine.gaps.erase(machine.gaps.begin(), machine.gaps.begin() + 100);  // the first is a guess
+  EXPECT_LE(machine.longest(), 1.25 * 82.0);
+  EXPECT_GE(machine.longest(), 2 * 512 * 0.04 + 32);
+  EXPECT_GT(machine.reading_share(), 0.5);
+}
+
+TEST(TurnPace, AGapThatNobodyNoticesIsNotDivided) {
+  TurnPace pace({});
+  pace.begin_read(512);
+  pace.note_read(1.0);  // a batch takes 4 ms
+  pace.note_copied(10 << 20, 10.0);
+  EXPECT_TRUE(pace.may_copy(30 << 20));
+  EXPECT_FALSE(pace.may_copy(50 << 20));
+}
+
 TEST(TurnPace, OneStateIsBroughtBackInAGap) {
   TurnPace pace({});
   EXPECT_TRUE(pace.may_restore(1 << 20));
