@@ -16,7 +16,8 @@
 #
 # Models of realistic size are made once, in the user's cache folder (holdfast/models, 5 GB).
 # `node bench/compare.mjs A.json B.json` says whether two runs agree; `node bench/retell.mjs` writes a
-# run's report again, with reasons that were found after it, or one report of several runs.
+# run's report again, with reasons that were found after it, or one report of several runs;
+# `node bench/real_states.mjs` replays the workloads with states of larger models.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)

@@ -28,13 +28,11 @@ llama_state_seq_flags flags_of(SaveScope scope) {
   return scope == SaveScope::kSnapshot ? LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY : 0;
 }
 
-// The first word of every sequence blob that this version writes (X7).
 std::uint32_t blob_head(std::span<const std::byte> bytes) {
   std::uint32_t head = 0;
   if (bytes.size() >= sizeof head) std::memcpy(&head, bytes.data(), sizeof head);
   return head;
 }
-constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
 
 Error engine_error(std::string message) {
   return Error{ErrorCode::kEngine, std::move(message), ""};
@@ -308,9 +306,13 @@ Result<SavedState> LlamaEngine::save(SlotId slot, SaveScope scope) const {
   SavedState saved{.scope = scope, .length = length(slot), .checksum = 0, .bytes = {}};
   const auto flags = flags_of(scope);
   saved.bytes.resize(llama_state_seq_get_size_ext(context_.get(), slot.value, flags));
-  const std::size_t written = llama_state_seq_get_data_ext(
-      context_.get(), reinterpret_cast<std::uint8_t*>(saved.bytes.data()), saved.bytes.size(),
-      slot.value, flags);
+  llama_synchronize(context_.get());
+  std::size_t written = 0;
+  try {
+    written = copy_state_out(context_.get(), slot, flags, saved.bytes, copies_);
+  } catch (const std::exception&) {
+    written = 0;
+  }
   if (written == 0 || written != saved.bytes.size()) {
     return engine_error("The state of a slot could not be copied out.");
   }
@@ -407,8 +409,7 @@ Result<std::vector<ExtentRows>> LlamaEngine::save_rows(SlotId slot,
     ExtentRows& rows = all.emplace_back(ExtentRows{block.begin, block.end, 0, {}});
     rows.bytes.resize((*map)->row_bytes() * static_cast<std::size_t>(block.length()));
   }
-  (*map)->copy_out(all);
-  for (ExtentRows& rows : all) rows.checksum = hash_bytes(rows.bytes);
+  (*map)->copy_out(all, copies_);
   return all;
 }
 
@@ -443,7 +444,7 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
   }
   llama_synchronize(context_.get());
   try {
-    map->restore(context_.get(), slot, point);
+    map->restore(context_.get(), slot, point, copies_);
   } catch (const std::exception& failure) {
     return refuse(failure.what());
   }

@@ -36,6 +36,7 @@
 
 #include "engine/engine.h"
 #include "engine/llama/llama_config.h"
+#include "engine/llama/llama_copies.h"
 #include "engine/llama/llama_handles.h"
 
 namespace holdfast {
@@ -139,6 +140,7 @@ class LlamaEngine final : public Engine {
   std::vector<SlotState> slots_;
   // Where each slot's extent rows lie; found when a slot first has tokens.
   mutable std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;
+  mutable LlamaCopies copies_;
 
   // The batch under construction, in the library's layout.
   std::vector<Token> batch_tokens_;

@@ -411,7 +411,7 @@ const char* LlamaMtp::restore_rows(SlotId slot, const CompanionPoint& point) {
   if (fails(MtpOperation::kRestore)) return "its rows could not be brought back";
   try {
     llama_synchronize(context_.get());
-    row_maps_[index(slot)]->restore(context_.get(), slot, {point.tokens, point.rows, {}});
+    row_maps_[index(slot)]->restore(context_.get(), slot, {point.tokens, point.rows, {}}, copies_);
   } catch (...) {
     erase_sequence(slot);
     return "its rows could not be brought back";
@@ -454,9 +454,9 @@ CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks,
       which.push_back(i);
     }
     llama_synchronize(context_.get());
-    row_maps_[index(slot)]->copy_out(found);
+    row_maps_[index(slot)]->copy_out(found, copies_);
     for (std::size_t i = 0; i < found.size(); ++i) {
-      saved.rows[which[i]] = CheckedBytes::of(std::move(found[i].bytes));
+      saved.rows[which[i]] = {std::move(found[i].bytes), found[i].checksum};
     }
     const bool stands_there = length > 0 && length == length_of(now.tokens);
     if (stands_there && now.unknown_at != length) {

@@ -50,6 +50,7 @@
 #include "engine/companion.h"
 #include "engine/likeliest.h"
 #include "engine/llama/llama_config.h"
+#include "engine/llama/llama_copies.h"
 #include "engine/llama/llama_handles.h"
 
 namespace holdfast {
@@ -159,6 +160,7 @@ class LlamaMtp final : public Companion {
   HiddenRows hidden_rows_ = HiddenRows::kOfOutputs;
   std::vector<SlotState> slots_;
   std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;  // of each slot
+  LlamaCopies copies_;
   std::function<bool(MtpOperation)> fault_;
   LikeliestFinder likeliest_;
 

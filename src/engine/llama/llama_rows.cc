@@ -5,6 +5,7 @@
 #include <llama-memory.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -18,12 +19,6 @@ namespace {
 
 // The sequence blob's head, which memory itself does not write.
 constexpr std::size_t kBlobHead = 8;
-
-// Whether the processor can reach the tensor's bytes itself.
-bool on_host(const ggml_tensor* tensor) {
-  const ggml_tensor* owner = tensor->view_src != nullptr ? tensor->view_src : tensor;
-  return ggml_backend_buffer_is_host(owner->buffer);
-}
 
 std::uint32_t word_at(const std::byte* bytes) {
   std::uint32_t word = 0;
@@ -99,7 +94,7 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
 
   void read_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
     if (wanted_.size() == map_.segments_.size()) {
-      ggml_backend_tensor_set(tensor, take(size), offset, size);
+      rest_pieces_.push_back({tensor, offset, size, take(size)});
       return;
     }
     const std::size_t cell_bytes = map_.segments_[wanted_.size()].cell_bytes;
@@ -112,6 +107,8 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
 
   std::size_t n_bytes() override { return read_bytes_; }
 
+  // Where the library wants the tensors of the rest.
+  [[nodiscard]] std::span<const PieceIn> rest_pieces() const { return rest_pieces_; }
   // Where the library wants the rows of cells 0 and up.
   [[nodiscard]] std::span<const Segment> wanted() const { return wanted_; }
   [[nodiscard]] bool used_up() const {
@@ -164,27 +161,26 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
   std::span<const std::byte> rest_;  // of the snapshot
   bool from_snapshot_ = false;       // the current piece
   std::vector<Segment> wanted_;
+  std::vector<PieceIn> rest_pieces_;
   std::size_t read_bytes_ = 0;
 };
 
 // Brings rows from their blocks into the library's tensors.
 //
-// A block is verified and copied while it is in the processor's cache. A device wants each
-// tensor in one piece, however many blocks that is.
+// Where the processor reaches them itself, a block is verified and copied while it is in the
+// processor's cache. For a card all are verified first, and then moved tensor by tensor.
 class LlamaRowMap::RowWriter {
  public:
-  RowWriter(std::span<const Segment> into, const RestorePoint& point)
-      : into_(into), length_(length_of(point.tokens)), blocks_(point.rows) {}
+  RowWriter(std::span<const Segment> into, const RestorePoint& point, LlamaCopies& copies)
+      : into_(into), length_(length_of(point.tokens)), blocks_(point.rows), copies_(copies) {}
 
   void write() {
+    if (blocks_.empty() || into_.empty()) return;
     const bool direct =
         std::ranges::all_of(into_, [](const Segment& segment) { return on_host(segment.tensor); });
     while (!blocks_.empty()) {
       const auto some = direct ? cacheful(blocks_) : blocks_;
-      for (const RowsView& rows : some) {
-        const bool intact = hash_bytes(rows.bytes) == rows.checksum;
-        if (!intact) throw std::runtime_error("its bytes are damaged.");
-      }
+      verify(some);
       write(some);
       blocks_ = blocks_.subspan(some.size());
     }
@@ -202,42 +198,41 @@ class LlamaRowMap::RowWriter {
     return blocks.first(count);
   }
 
-  void write(std::span<const RowsView> blocks) {
-    std::size_t bytes_before = 0;  // of each row, in the tensors before
-    for (const Segment& segment : into_) {
-      write(segment, blocks, bytes_before);
-      bytes_before += segment.cell_bytes;
-    }
+  void verify(std::span<const RowsView> blocks) {
+    std::atomic<bool> intact = true;
+    copies_.each(into_.front().tensor, blocks.size(), [&](std::size_t i) {
+      if (hash_bytes(blocks[i].bytes) != blocks[i].checksum) intact = false;
+    });
+    if (!intact) throw std::runtime_error("its bytes are damaged.");
   }
 
   // In a block of k rows the rows of one tensor lie together, after k times the
   // cell bytes of the tensors before it.
-  void write(const Segment& segment, std::span<const RowsView> blocks, std::size_t bytes_before) {
-    const std::size_t cell_bytes = segment.cell_bytes;
-    const TokenPos begin = blocks.front().begin;
-    const TokenPos end = std::min(blocks.back().end, length_);
-    if (begin >= end) return;
-    const std::size_t offset = segment.offset + cell_bytes * static_cast<std::size_t>(begin);
-    const bool direct = on_host(segment.tensor);
-    if (!direct) staged_.resize(cell_bytes * static_cast<std::size_t>(end - begin));
-    std::byte* into =
-        direct ? static_cast<std::byte*>(segment.tensor->data) + offset : staged_.data();
-    for (const RowsView& rows : blocks) {
-      const TokenPos used = std::min(rows.end, length_) - rows.begin;
-      if (used <= 0) break;
-      const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
-      const auto skipped = static_cast<std::size_t>(rows.begin - rows.block_begin);
-      std::memcpy(into + static_cast<std::size_t>(rows.begin - begin) * cell_bytes,
-                  rows.bytes.data() + bytes_before * block_rows + skipped * cell_bytes,
-                  static_cast<std::size_t>(used) * cell_bytes);
+  void write(std::span<const RowsView> blocks) {
+    pieces_.clear();
+    std::size_t bytes_before = 0;  // of each row, in the tensors before
+    for (const Segment& segment : into_) {
+      const std::size_t cell = segment.cell_bytes;
+      for (const RowsView& rows : blocks) {
+        const TokenPos used = std::min(rows.end, length_) - rows.begin;
+        if (used <= 0) break;
+        const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
+        const auto skipped = static_cast<std::size_t>(rows.begin - rows.block_begin);
+        pieces_.push_back({segment.tensor,
+                           segment.offset + cell * static_cast<std::size_t>(rows.begin),
+                           cell * static_cast<std::size_t>(used),
+                           rows.bytes.data() + bytes_before * block_rows + skipped * cell});
+      }
+      bytes_before += cell;
     }
-    if (!direct) ggml_backend_tensor_set(segment.tensor, staged_.data(), offset, staged_.size());
+    copies_.in(pieces_);
   }
 
   const std::span<const Segment> into_;
   const TokenPos length_;
   std::span<const RowsView> blocks_;  // that have not been written
-  StateBytes staged_;                 // one tensor's rows, where they go to a device
+  LlamaCopies& copies_;
+  std::vector<PieceIn> pieces_;
 };
 
 Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context, SlotId slot,
@@ -306,37 +301,78 @@ void LlamaRowMap::make_cell(TokenPos position, Token token, CellSpan into) const
   into[5] = 0;
 }
 
-void LlamaRowMap::copy_out(std::span<ExtentRows> blocks) const {
-  if (blocks.empty()) return;
-  const TokenPos begin = blocks.front().begin;
-  const auto all = static_cast<std::size_t>(blocks.back().end - begin);
-  StateBytes staged;
+void LlamaRowMap::copy_out(std::span<ExtentRows> blocks, LlamaCopies& copies) const {
+  if (blocks.empty() || segments_.empty()) return;
+  std::vector<PieceOut> pieces;
+  pieces.reserve(blocks.size() * segments_.size());
   std::size_t bytes_before = 0;  // of each row, in the tensors before
   for (const Segment& segment : segments_) {
     const std::size_t cell = segment.cell_bytes;
-    const std::size_t offset = segment.offset + cell * static_cast<std::size_t>(begin);
-    const std::byte* source = nullptr;
-    if (on_host(segment.tensor)) {
-      source = static_cast<const std::byte*>(segment.tensor->data) + offset;
-    } else {
-      staged.resize(cell * all);
-      ggml_backend_tensor_get(segment.tensor, staged.data(), offset, staged.size());
-      source = staged.data();
-    }
     for (ExtentRows& block : blocks) {
       const auto rows = static_cast<std::size_t>(block.end - block.begin);
-      std::memcpy(block.bytes.data() + bytes_before * rows,
-                  source + cell * static_cast<std::size_t>(block.begin - begin), cell * rows);
+      pieces.push_back({segment.tensor,
+                        segment.offset + cell * static_cast<std::size_t>(block.begin), cell * rows,
+                        block.bytes.data() + bytes_before * rows});
     }
     bytes_before += cell;
   }
+  copies.out(pieces);
+  copies.each(segments_.front().tensor, blocks.size(),
+              [&](std::size_t i) { blocks[i].checksum = hash_bytes(blocks[i].bytes); });
 }
 
-void LlamaRowMap::restore(llama_context* context, SlotId slot, const RestorePoint& point) const {
+void LlamaRowMap::restore(llama_context* context, SlotId slot, const RestorePoint& point,
+                          LlamaCopies& copies) const {
   Feeder feeder(*this, point);
   llama_get_memory(context)->state_read(feeder, slot.value, 0);
   if (!feeder.used_up()) throw std::runtime_error("the library did not take all of it");
-  RowWriter(feeder.wanted(), point).write();
+  copies.in(feeder.rest_pieces());
+  RowWriter(feeder.wanted(), point, copies).write();
+}
+
+// --- whole states --------------------------------------------------------------------------
+
+namespace {
+
+// Writes the meta of a state to its place, and takes down where the tensors' bytes go.
+class StateWriter final : public llama_io_write_i {
+ public:
+  explicit StateWriter(std::span<std::byte> into) : into_(into) {}
+
+  void write(const void* source, std::size_t size) override {
+    std::memcpy(take(size), source, size);
+  }
+  void write_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
+    pieces_.push_back({tensor, offset, size, take(size)});
+  }
+  std::size_t n_bytes() override { return written_; }
+
+  [[nodiscard]] std::span<const PieceOut> pieces() const { return pieces_; }
+
+ private:
+  std::byte* take(std::size_t size) {
+    if (size > into_.size() - written_) throw std::runtime_error("the state grew meanwhile");
+    std::byte* const taken = into_.data() + written_;
+    written_ += size;
+    return taken;
+  }
+
+  const std::span<std::byte> into_;
+  std::size_t written_ = 0;
+  std::vector<PieceOut> pieces_;
+};
+
+}  // namespace
+
+std::size_t copy_state_out(llama_context* context, SlotId slot, llama_state_seq_flags flags,
+                           std::span<std::byte> into, LlamaCopies& copies) {
+  StateWriter writer(into);
+  const llama_seq_id sequence = slot.value;
+  writer.write(&kSequenceBlobMagic, sizeof kSequenceBlobMagic);
+  writer.write(&sequence, sizeof sequence);
+  llama_get_memory(context)->state_write(writer, sequence, flags);
+  copies.out(writer.pieces());
+  return writer.n_bytes();
 }
 
 }  // namespace holdfast

@@ -28,8 +28,18 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/llama/llama_copies.h"
 
 namespace holdfast {
+
+// The first word of every sequence blob that this version of the library writes (X7).
+inline constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
+
+// Writes what llama_state_seq_get_data_ext() writes, and moves its tensors by `copies`. Returns the
+// number of bytes; throws what the library throws, and where they are more than `into` has.
+// REQUIRES: nothing is being computed.
+std::size_t copy_state_out(llama_context* context, SlotId slot, llama_state_seq_flags flags,
+                           std::span<std::byte> into, LlamaCopies& copies);
 
 class LlamaRowMap {
  public:
@@ -43,14 +53,15 @@ class LlamaRowMap {
 
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
 
-  // Copies the rows of the blocks' tokens out, tensor by tensor. The blocks ascend,
-  // and their bytes have their size.
-  void copy_out(std::span<ExtentRows> blocks) const;
+  // Copies the rows of the blocks' tokens out, tensor by tensor, and notes their checksums. The
+  // blocks ascend, and their bytes have their size.
+  void copy_out(std::span<ExtentRows> blocks, LlamaCopies& copies) const;
 
   // Brings `slot` to the point. Throws what the library throws, and when a block is damaged;
   // the slot then holds no usable state.
   // REQUIRES: the point's blocks have row_bytes() for each of their tokens.
-  void restore(llama_context* context, SlotId slot, const RestorePoint& point) const;
+  void restore(llama_context* context, SlotId slot, const RestorePoint& point,
+               LlamaCopies& copies) const;
 
  private:
   struct Segment {
