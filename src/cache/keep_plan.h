@@ -74,7 +74,7 @@ struct KeepPlan {
   ByteCount missing = 0;           // bytes of the core that are not there yet
   std::vector<PlaceToKeep> core;   // ascending
   std::vector<PlaceToKeep> steps;  // descending
-  std::vector<BlobWorth> there;    // what is there is worth so much from now on
+  std::vector<BlobWorth> there;    // what is there is worth so much beside it
 
   [[nodiscard]] std::uint64_t rows_save(ByteCount bytes) const;
 };

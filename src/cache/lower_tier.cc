@@ -22,6 +22,13 @@ bool begins_with(const KeptPath& longer, const KeptPath& shorter) {
          std::equal(shorter.keys.begin(), shorter.keys.end(), longer.keys.begin());
 }
 
+// The deepest place that has its rows.
+TokenPos restorable(const StoreMatch& there) {
+  const auto beyond =
+      std::ranges::upper_bound(there.places, there.covered, {}, &PlaceHit::position);
+  return beyond == there.places.begin() ? 0 : std::prev(beyond)->position;
+}
+
 }  // namespace
 
 struct LowerTier::Keeping {
@@ -37,6 +44,12 @@ struct LowerTier::Keeping {
   std::size_t rows_at = 0;  // the first of path.rows that may lie above
   std::size_t core_done = 0;
   std::size_t steps_done = 0;
+  TokenPos restorable = 0;  // of the path, when this began
+  struct StoredRows {
+    BlobKey key;
+    TokenPos begin = 0;
+  };
+  std::vector<StoredRows> stored;  // rows that were not there before
 
   // Of the path's rows those that belong to the core.
   [[nodiscard]] TokenPos rows_end() const {
@@ -219,7 +232,8 @@ void LowerTier::begin_path(KeptPath path) {
   store_.touch(ours, at.moment.ms);
   at.plan = plan_keeping(
       outline, [&](double saves_per_byte) { return store_.room_for(saves_per_byte, at.moment); });
-  store_.revalue(at.plan.there, at.moment);
+  at.restorable = restorable(there);
+  if (at.core_written()) store_.revalue(at.plan.there, at.moment);
   note_left();
   if (at.plan.length > 0) return;
   const std::lock_guard lock(mutex_);
@@ -252,7 +266,8 @@ bool LowerTier::keep_next(Keeping& at) {
                       (at.rows_done >= at.rows_end() ||
                        at.path.places[core[at.core_done].index].position <= at.rows_done);
   if (stands) {
-    keep_place(core[at.core_done++]);
+    keep_place(core[at.core_done]);
+    ++at.core_done;
   } else if (at.rows_done < at.rows_end()) {
     const TokenPos end = std::min(at.rows_done + options_.blob_tokens, at.rows_end());
     keep_rows({at.rows_done, end});
@@ -265,7 +280,10 @@ bool LowerTier::keep_next(Keeping& at) {
   } else {
     return false;
   }
-  if (at.core_written() && at.steps_done == 0 && !at.plan.steps.empty()) {
+  if (!at.core_written()) return true;
+  // From now on the turn before is worth what it is beside this one.
+  store_.revalue(at.plan.there, at.moment);
+  if (!at.plan.steps.empty()) {
     steps_left_.push_back(std::move(keeping_));
     if (steps_left_.size() > options_.paths_max) steps_left_.pop_front();
   }
@@ -324,13 +342,32 @@ void LowerTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
   if (*answer == PutAnswer::kDeclined && store_.stats().full) {
     return note_trouble("the volume is full");
   }
-  // There was room when this began. A core in part is of no use.
-  if (*answer == PutAnswer::kDeclined && !at.core_written()) at.plan = {};
+  // There was room when this began.
+  if (*answer == PutAnswer::kDeclined && !at.core_written()) give_up_core();
+  const bool was_there =
+      std::ranges::find(at.plan.there, facts->key, &BlobWorth::key) != at.plan.there.end();
+  if (*answer == PutAnswer::kStored && facts->kind == BlobKind::kRows && !was_there) {
+    at.stored.push_back({facts->key, facts->path.range.begin});
+  }
   if (in_trouble_ && on_trouble) on_trouble("");
   in_trouble_ = false;
   if (*answer != PutAnswer::kStored || options_.busy_bytes_per_s == 0) return;
   const std::chrono::duration<double> pause(static_cast<double>(facts->bytes) / bytes_per_s_now());
   write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
+}
+
+// Rows that no place stands on bring nothing back: they go first when room is needed. What was
+// there before stays worth what it was. The next turn finds what is left.
+void LowerTier::give_up_core() {
+  Keeping& at = *keeping_;
+  const TokenPos now = restorable(store_.lookup(at.path.space, at.path.keys));
+  const TokenPos used_below = now > at.restorable ? now : 0;
+  std::vector<BlobWorth> useless;
+  for (const Keeping::StoredRows& rows : at.stored) {
+    if (at.path.needs_places && rows.begin >= used_below) useless.push_back({rows.key, 0});
+  }
+  store_.revalue(useless, at.moment);
+  at.plan = {};
 }
 
 // While requests are at work.
@@ -346,8 +383,7 @@ void LowerTier::note_trouble(const std::string& what) {
   publish();  // whoever is told finds it counted
   if (!in_trouble_ && on_trouble) on_trouble(what);
   in_trouble_ = true;
-  keeping_->path.rows.clear();
-  keeping_->plan = {};
+  give_up_core();
   const std::chrono::duration<double, std::milli> pause(options_.pause_after_failure_ms);
   write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
 }

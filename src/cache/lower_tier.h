@@ -15,7 +15,8 @@
 // next turn takes its place, and a snapshot less is written. What of it the next turn needs comes
 // first (keep_plan.h); the steps of all paths are written when no such core waits. While requests
 // are at work it writes slowly, though no core takes much longer than `core_takes`, and after a
-// failure not for a while.
+// failure not for a while. A core that cannot be finished costs nobody else anything: what was
+// there of the path stays worth what it was, and rows that no place stands on are worth nothing.
 //
 // Invariants, W2 verified by check(), W1 by the tests:
 //   W1  at most one blob's states are held alive, and only inside work()
@@ -129,6 +130,7 @@ class LowerTier final : public Below {
   template <typename AnyBlob>
   void put(AnyBlob& blob, std::optional<std::uint64_t> saves);
   [[nodiscard]] double bytes_per_s_now() const;
+  void give_up_core();
   void note_trouble(const std::string& what);
   void finish_path();
   void note_left();
