@@ -395,9 +395,14 @@ void LowerTier::finish_path() {
   idle_.notify_all();
 }
 
-void LowerTier::note_left() {
+ByteCount LowerTier::bytes_left() const {
   ByteCount left = keeping_ ? keeping_->left() : 0;
   for (const auto& path : steps_left_) left += path->left();
+  return left;
+}
+
+void LowerTier::note_left() {
+  const ByteCount left = bytes_left();
   const std::lock_guard lock(mutex_);
   left_ = left;
   working_ = keeping_ != nullptr || !steps_left_.empty();
@@ -533,7 +538,28 @@ std::vector<std::string> LowerTier::check() const {
       }
     }
   }
+  if (!thread_.joinable()) check_steps(violations);
   return violations;
+}
+
+void LowerTier::check_steps(std::vector<std::string>& violations) const {
+  if (steps_left_.size() > options_.paths_max) {
+    violations.emplace_back("W3: too many paths wait with their steps");
+  }
+  for (auto path = steps_left_.begin(); path != steps_left_.end(); ++path) {
+    const Keeping& left = **path;
+    if (!left.core_written()) violations.emplace_back("W3: steps without their core");
+    if (left.all_written()) violations.emplace_back("W3: a path without steps waits");
+    const bool outgrown = (keeping_ && begins_with(keeping_->path, left.path)) ||
+                          std::any_of(std::next(path), steps_left_.end(), [&](const auto& later) {
+                            return begins_with(later->path, left.path);
+                          });
+    if (outgrown) violations.emplace_back("W3: steps that a later path begins with");
+  }
+  if (left_ != bytes_left()) violations.emplace_back("W3: the bytes that are left");
+  if (working_ != (keeping_ != nullptr || !steps_left_.empty())) {
+    violations.emplace_back("W3: whether something is left");
+  }
 }
 
 }  // namespace holdfast

@@ -18,11 +18,15 @@
 // failure not for a while. A core that cannot be finished costs nobody else anything: what was
 // there of the path stays worth what it was, and rows that no place stands on are worth nothing.
 //
-// Invariants, W2 verified by check(), W1 by the tests:
+// Invariants, W2 and W3 verified by check(), W1 by the tests:
 //   W1  at most one blob's states are held alive, and only inside work()
 //   W2  at most `paths_max` paths wait, and no later one begins with an earlier one
+//   W3  at most `paths_max` paths wait with their steps: of each the core is written and a step is
+//       left, and neither a later one of them nor the path that is being written begins with it;
+//       what is left to be written, and whether anything is, is known of all of them together
 //
-// Asked by the engine's thread; status(), flush() and stop() by any.
+// Asked by the engine's thread; status(), flush() and stop() by any. W3 is its own thread's:
+// check() verifies it where work() is called by hand.
 #pragma once
 
 #include <atomic>
@@ -133,7 +137,9 @@ class LowerTier final : public Below {
   void give_up_core();
   void note_trouble(const std::string& what);
   void finish_path();
+  [[nodiscard]] ByteCount bytes_left() const;
   void note_left();
+  void check_steps(std::vector<std::string>& violations) const REQUIRES_LOCK(mutex_);
   void publish();
   [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock) REQUIRES_LOCK(mutex_);
 
@@ -150,7 +156,7 @@ class LowerTier final : public Below {
 
   // The thread's own.
   std::unique_ptr<Keeping> keeping_;
-  std::deque<std::unique_ptr<Keeping>> steps_left_;  // their cores are written
+  std::deque<std::unique_ptr<Keeping>> steps_left_;  // their cores are written (W3)
   bool in_trouble_ = false;
   Clock::TimePoint write_again_{};  // not before
 

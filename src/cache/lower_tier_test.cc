@@ -154,13 +154,40 @@ TEST_F(LowerTierTest, OnlySoManyPathsWait) {
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
 }
 
+// Cores first: the steps of several paths wait, and no more paths than may, each until one that
+// goes on from it is begun.
+TEST_F(LowerTierTest, W3StepsWaitForCores) {
+  LowerOptions options;
+  options.paths_max = 2;
+  open(options);
+  std::vector<Held> all;
+  for (Token i = 0; i < 3; ++i) {
+    all.emplace_back(counting(200, 1000 * i), std::vector<TokenPos>{70, 140, 200});
+  }
+  all.emplace_back(counting(300, 2000), std::vector<TokenPos>{210, 250, 300});
+  for (const Held& held : all) {
+    KeptPath path = held.path();
+    for (KeptPlace& place : path.places) place.role = PlaceRole::kStep;
+    path.places.back().role = PlaceRole::kGoesOn;
+    tier_->keep(std::move(path));
+    for (int i = 0; i < 5; ++i) {  // four of rows and the place; of the last one a row is left
+      ASSERT_TRUE(tier_->work());
+      EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+    }
+  }
+  EXPECT_EQ(store_->stats().place_blobs, 3U);
+  while (tier_->work()) EXPECT_EQ(tier_->check(), std::vector<std::string>{});
+  // Of the first path no steps, because two others wait, and of the third those that are its next
+  // turn's.
+  EXPECT_EQ(store_->stats().place_blobs, 4U + 2 + 2);
+}
+
 TEST_F(LowerTierTest, NothingIsWrittenTwice) {
   open();
   const Held held(counting(200), {200});
   for (int i = 0; i < 3; ++i) {
     tier_->keep(held.path());
-    while (tier_->work()) {
-    }
+    while (tier_->work()) EXPECT_EQ(tier_->check(), std::vector<std::string>{});
   }
   EXPECT_EQ(store_->stats().stored, 5U);  // four of rows, and the place
 }
