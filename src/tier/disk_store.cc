@@ -40,6 +40,7 @@ void DiskStore::hold_as(const BlobKey& key, const Held& held) {
   (rows ? stats_.rows_blobs : stats_.place_blobs) += 1;
   (rows ? stats_.rows_bytes : stats_.place_bytes) += held.bytes;
   if (KnownEnds* const ends = ends_with(held)) ends->add(held.anchor, held.end);
+  add_age(held);
 }
 
 void DiskStore::forget(const BlobKey& key) {
@@ -50,7 +51,24 @@ void DiskStore::forget(const BlobKey& key) {
   (rows ? stats_.rows_bytes : stats_.place_bytes) -= found->second.bytes;
   if (KnownEnds* const ends = ends_with(found->second))
     ends->remove(found->second.anchor, found->second.end);
+  remove_age(found->second);
   held_.erase(found);
+}
+
+void DiskStore::add_age(const Held& held) { ages_[worth_of(held)].add(held.used_ms, held.bytes); }
+
+void DiskStore::remove_age(const Held& held) {
+  const auto ages = ages_.find(worth_of(held));
+  CHECK(ages != ages_.end());
+  ages->second.remove(held.used_ms, held.bytes);
+  if (ages->second.empty()) ages_.erase(ages);
+}
+
+void DiskStore::set_used(Held& held, std::int64_t used_ms, std::uint64_t saves) {
+  remove_age(held);
+  held.used_ms = used_ms;
+  held.saves = saves;
+  add_age(held);
 }
 
 // Those that are told of this blob.
@@ -191,24 +209,37 @@ int DiskStore::settle_blob(const BlobFacts& facts, const std::string& folder) {
 
 // --- room --------------------------------------------------------------------------------
 
-double DiskStore::value_of(double saves_per_byte, std::int64_t used_ms) const {
+double DiskStore::worth_of(const Held& held) {
+  const auto bytes = static_cast<double>(std::max<ByteCount>(held.bytes, 1));
+  return rounded_worth(static_cast<double>(held.saves) / bytes);
+}
+
+// The older, the less.
+double DiskStore::value_of(double worth, std::int64_t used_ms) const {
   const double age_s = static_cast<double>(now_ms_ - std::min(used_ms, now_ms_)) / 1000;
-  return rounded_worth(saves_per_byte) / (age_s + options_.tau_s);
+  return worth / (age_s + options_.tau_s);
 }
 
 double DiskStore::value_of(const Held& held) const {
-  const auto bytes = static_cast<double>(std::max<ByteCount>(held.bytes, 1));
-  return value_of(static_cast<double>(held.saves) / bytes, held.used_ms);
+  return value_of(worth_of(held), held.used_ms);
+}
+
+// What would make way for something of this value. There are few different worths, four between a
+// number and its double.
+ByteCount DiskStore::bytes_below(double value, Moment moment) const {
+  ByteCount bytes = 0;
+  for (const auto& [worth, ages] : ages_) {
+    bytes += ages.sum_while([&](std::int64_t used_ms) {
+      return used_ms < moment.ms && value_of(worth, used_ms) < value;
+    });
+  }
+  return bytes;
 }
 
 ByteCount DiskStore::room_for(double saves_per_byte, Moment moment) const {
   if (!writes()) return 0;
-  const double worth = value_of(saves_per_byte, moment.ms);
-  ByteCount bytes = room() + stats_.quarantine_bytes;
-  for (const auto& [key, held] : held_) {
-    if (held.used_ms < moment.ms && value_of(held) < worth) bytes += held.bytes;
-  }
-  return bytes;
+  const double value = value_of(rounded_worth(saves_per_byte), moment.ms);
+  return room() + stats_.quarantine_bytes + bytes_below(value, moment);
 }
 
 // In the order in which they would be dropped.
@@ -235,11 +266,9 @@ std::vector<BlobKey> DiskStore::cheapest_below(double worth) const {
 bool DiskStore::make_room(ByteCount bytes, double worth, Moment moment) {
   if (bytes > options_.budget) return false;
   if (bytes <= room()) return true;
+  if (room() + stats_.quarantine_bytes + bytes_below(worth, moment) < bytes) return false;
   std::vector<BlobKey> victims = cheapest_below(worth);
   std::erase_if(victims, [&](const BlobKey& key) { return held_.at(key).used_ms >= moment.ms; });
-  ByteCount possible = room() + stats_.quarantine_bytes;
-  for (const BlobKey& key : victims) possible += held_.at(key).bytes;
-  if (possible < bytes) return false;
   empty_quarantine();
   if (bytes > room()) drop(victims, bytes - room());
   return bytes <= room();
@@ -286,7 +315,9 @@ void DiskStore::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {
   see(now_ms);
   if (!writes()) return;
   for (const BlobKey& key : keys) {
-    if (const auto found = held_.find(key); found != held_.end()) found->second.used_ms = now_ms_;
+    if (const auto found = held_.find(key); found != held_.end()) {
+      set_used(found->second, now_ms_, found->second.saves);
+    }
   }
   if (auto touched = index_->touch(keys, now_ms_); !touched) mend_index(touched.error());
 }
@@ -295,7 +326,7 @@ void DiskStore::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {
 void DiskStore::use(const BlobKey& key, std::int64_t used_ms) {
   const auto found = held_.find(key);
   if (found == held_.end() || found->second.used_ms >= used_ms) return;
-  found->second.used_ms = used_ms;
+  set_used(found->second, used_ms, found->second.saves);
   if (auto touched = index_->touch(std::span(&key, 1), used_ms); !touched) {
     mend_index(touched.error());
   }
@@ -307,8 +338,7 @@ void DiskStore::revalue(std::span<const BlobWorth> worths, Moment moment) {
   for (const BlobWorth& worth : worths) {
     const auto found = held_.find(worth.key);
     if (found == held_.end()) continue;
-    found->second.saves = worth.saves;
-    found->second.used_ms = std::max(found->second.used_ms, moment.ms);
+    set_used(found->second, std::max(found->second.used_ms, moment.ms), worth.saves);
   }
   if (auto done = index_->revalue(worths, moment.ms); !done) mend_index(done.error());
 }

@@ -35,6 +35,8 @@
 //   D4  between calls there is nothing in tmp/
 //   D5  `known_ends` has the end of each held blob whose place is known, and no other; a store
 //       that is destroyed takes its own away
+//   D6  `ages_` has the bytes of each held blob by what it is worth and when it was used, and no
+//       others: room_for() adds up no blobs
 //
 // One owning thread. No clock: times come in, in Unix milliseconds; one that is earlier than
 // the latest seen counts as that.
@@ -53,6 +55,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tier/age_sums.h"
 #include "tier/blob.h"
 #include "tier/blob_index.h"
 #include "tier/blob_store.h"
@@ -160,7 +163,7 @@ class DiskStore final : public BlobStore {
   enum class Rebuild { kNo, kYes };
   VerifyReport verify(const VerifyProgress& progress, Rebuild rebuild = Rebuild::kNo);
 
-  // Violations of D1..D5; empty when they hold.
+  // Violations of D1..D6; empty when they hold.
   [[nodiscard]] std::vector<std::string> check();
 
  private:
@@ -212,8 +215,13 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] int make_shard(const std::string& folder);
   [[nodiscard]] int settle_blob(const BlobFacts& facts, const std::string& folder);
   [[nodiscard]] bool make_room(ByteCount bytes, double worth, Moment moment);
-  [[nodiscard]] double value_of(double saves_per_byte, std::int64_t used_ms) const;
+  [[nodiscard]] static double worth_of(const Held& held);
+  [[nodiscard]] double value_of(double worth, std::int64_t used_ms) const;
   [[nodiscard]] double value_of(const Held& held) const;
+  [[nodiscard]] ByteCount bytes_below(double value, Moment moment) const;
+  void add_age(const Held& held);
+  void remove_age(const Held& held);
+  void set_used(Held& held, std::int64_t used_ms, std::uint64_t saves);
   [[nodiscard]] std::vector<BlobKey> cheapest_below(double worth) const;
   void use(const BlobKey& key, std::int64_t used_ms);
   ByteCount drop(std::span<const BlobKey> keys, ByteCount enough);
@@ -250,6 +258,7 @@ class DiskStore final : public BlobStore {
   void check_files(std::vector<std::string>& wrong);
   void check_index(std::vector<std::string>& wrong);
   void check_ends(std::vector<std::string>& wrong) const;
+  void check_ages(std::vector<std::string>& wrong) const;
 
   FileSystem& files_;
   const DiskOptions options_;
@@ -257,6 +266,7 @@ class DiskStore final : public BlobStore {
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<BlobIndex> index_;
   HeldMap held_;                                     // a writer's
+  std::map<double, AgeSums> ages_;                   // of what is held, by rounded_worth()
   std::unordered_set<BlobKey, KeyHash> unreadable_;  // a reader's: failed a check
   std::unordered_set<std::string> shards_;           // folders of blobs/ that are there, durably
   std::int64_t now_ms_ = INT64_MIN;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -72,6 +73,16 @@ class Model {
     while (bytes() > limit) held.erase(cheapest(held, now_ms, 1e300, true));
   }
 
+  // What is free, and what would make way: blob by blob.
+  [[nodiscard]] ByteCount room_for(double saves_per_byte, std::int64_t now_ms) const {
+    ByteCount room = budget_ - bytes();
+    for (const auto& [key, known] : held) {
+      const bool cheaper = value(known, now_ms) < rounded_worth(saves_per_byte) / 600;
+      if (known.used_ms < now_ms && cheaper) room += known.bytes;
+    }
+    return room;
+  }
+
   std::map<BlobKey, Known> held;
 
  private:
@@ -108,7 +119,7 @@ class World {
 
   [[nodiscard]] std::string step() {
     now_ms_ += below(3) == 0 ? 0 : static_cast<std::int64_t>(below(100'000));
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
       case 1:
       case 2:
@@ -120,6 +131,7 @@ class World {
       case 8: return look();
       case 9: return touch();
       case 10: return shrink();
+      case 11: return revalue();
       default: return reopen();
     }
   }
@@ -133,6 +145,11 @@ class World {
     for (const auto& [key, known] : model_.held) wanted.push_back(key);
     if (keys != wanted) return "holds other blobs than the model";
     if (store_->stats().bytes() != model_.bytes()) return "bytes";
+    for (int i = 0; i < 4; ++i) {
+      const double saves_per_byte = std::exp2(static_cast<double>(below(24)) / 2 - 8);
+      const ByteCount wanted_room = model_.room_for(saves_per_byte, now_ms_);
+      if (store_->room_for(saves_per_byte, store_->moment(now_ms_)) != wanted_room) return "room";
+    }
     return {};
   }
 
@@ -161,10 +178,13 @@ class World {
     return {};
   }
 
-  // The index, in memory, is lost: times of use are then those of the making.
+  // The index, in memory, is lost: times of use and worths are then those of the making.
   [[nodiscard]] std::string reopen() {
     if (below(4) != 0) return {};
-    for (auto& [key, known] : model_.held) known.used_ms = created_.at(key);
+    for (auto& [key, known] : model_.held) {
+      known.used_ms = created_.at(key).ms;
+      known.saves = created_.at(key).saves;
+    }
     return open();
   }
 
@@ -179,7 +199,7 @@ class World {
     const PutAnswer wanted = model_.put(facts.key, std::move(known), now_ms_);
     const auto answer = store_->put(blob, now_ms_);
     if (!answer) return answer.error().message;
-    if (*answer == PutAnswer::kStored) created_[facts.key] = now_ms_;
+    if (*answer == PutAnswer::kStored) created_[facts.key] = {now_ms_, blob.saves};
     return *answer == wanted ? "" : "another answer to a put than the model's";
   }
 
@@ -265,6 +285,18 @@ class World {
     return {};
   }
 
+  [[nodiscard]] std::string revalue() {
+    std::vector<BlobWorth> worths;
+    for (const BlobKey& key : some_keys()) {
+      worths.push_back({key, below(1000)});
+      model_.held.at(key).used_ms = now_ms_;
+      model_.held.at(key).saves = worths.back().saves;
+    }
+    worths.push_back({{}, 5});  // nobody's
+    store_->revalue(worths, {now_ms_});
+    return {};
+  }
+
   [[nodiscard]] std::string shrink() {
     if (below(3) == 0) {
       const std::vector<BlobKey> keys = some_keys();
@@ -296,7 +328,11 @@ class World {
   ByteCount budget_ = 0;
   std::int64_t now_ms_ = 1'000'000;
   std::vector<std::pair<SpaceKey, Tokens>> paths_;
-  std::map<BlobKey, std::int64_t> created_;
+  struct Created {
+    std::int64_t ms = 0;
+    std::uint64_t saves = 0;
+  };
+  std::map<BlobKey, Created> created_;
   std::unique_ptr<DiskStore> store_;
 };
 

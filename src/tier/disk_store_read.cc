@@ -308,12 +308,26 @@ void DiskStore::check_ends(std::vector<std::string>& wrong) const {
   if (known != options_.known_ends->size()) wrong.emplace_back("D5: an end of no held blob");
 }
 
+// As blob by blob.
+void DiskStore::check_ages(std::vector<std::string>& wrong) const {
+  std::map<double, std::map<std::int64_t, ByteCount>> counted;
+  for (const auto& [key, held] : held_) counted[worth_of(held)][held.used_ms] += held.bytes;
+  if (counted.size() != ages_.size()) wrong.emplace_back("D6: another number of worths");
+  for (const auto& [worth, ages] : ages_) {
+    for (const std::string& violation : ages.check()) wrong.push_back("D6: " + violation);
+    std::vector<AgeSums::Entry> wanted;
+    for (const auto& [used_ms, bytes] : counted[worth]) wanted.push_back({used_ms, bytes});
+    if (ages.entries() != wanted) wrong.emplace_back("D6: other bytes than those that are held");
+  }
+}
+
 std::vector<std::string> DiskStore::check() {
   std::vector<std::string> wrong;
   if (!writes()) return wrong;
   check_files(wrong);
   check_index(wrong);
   check_ends(wrong);
+  check_ages(wrong);
   return wrong;
 }
 
