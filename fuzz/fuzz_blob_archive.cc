@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "blob_seal.h"
 #include "tier/blob_transfer.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

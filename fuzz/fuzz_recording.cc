@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "record/recording_seal.h"
+#include "record/testing/recording_seal.h"
 #include "record/replayer.h"
 #include "record/report_page.h"
 

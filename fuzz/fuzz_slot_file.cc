@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "blob_seal.h"
 #include "cache/slot_file.h"
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 #include "env/clock.h"
 #include "serve/scheduler.h"
 

@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/http_test_client.h"
 #include "api/json_fields.h"
-#include "engine/fake.h"
-#include "tier/simulated_files.h"
+#include "api/testing/http_test_client.h"
+#include "engine/testing/fake.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "api/access.h"
 #include "api/json_fields.h"
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 
 namespace holdfast {
 namespace {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/http_test_client.h"
+#include "api/testing/http_test_client.h"
 #include "env/log.h"
 
 namespace holdfast {

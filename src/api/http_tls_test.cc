@@ -12,7 +12,7 @@
 #include <future>
 
 #include "api/http_server.h"
-#include "api/http_test_client.h"
+#include "api/testing/http_test_client.h"
 
 namespace holdfast {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "cache/lower_tier.h"
-#include "tier/blob_maker.h"
 #include "tier/disk_store.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "cache/state_cache.h"
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 
 namespace holdfast {
 namespace {

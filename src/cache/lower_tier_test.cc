@@ -5,9 +5,9 @@
 #include <future>
 
 #include "base/hash.h"
-#include "tier/blob_maker.h"
 #include "tier/disk_store.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cache/state_cache.h"
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "cache/state_cache.h"
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 #include "plan/cuts.h"
 
 namespace holdfast {

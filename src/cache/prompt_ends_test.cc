@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 
 namespace holdfast {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tier/blob_archive.h"
-#include "tier/blob_maker.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 
 namespace holdfast {
 namespace {

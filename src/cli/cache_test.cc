@@ -10,9 +10,9 @@
 #include "cli/cache_dir.h"
 #include "cli/cache_view.h"
 #include "cli/option_values.h"
-#include "tier/blob_maker.h"
 #include "tier/cache_folder.h"
-#include "tier/temp_folder.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

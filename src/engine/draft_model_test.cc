@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "engine/fake.h"
+#include "engine/testing/fake.h"
 
 namespace holdfast {
 namespace {

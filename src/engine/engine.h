@@ -2,7 +2,7 @@
 //
 // The interface speaks of tokens, slots, chunks, parts and snapshots. An
 // implementation turns every trap of its library into a checked answer; see
-// engine/llama/llama_engine.h for the one that runs models and engine/fake.h
+// engine/llama/llama_engine.h for the one that runs models and engine/testing/fake.h
 // for the one whose state is a hash of the tokens it has seen.
 //
 // Invariants, verified by check():

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "plan/draft_simulation.h"
+#include "plan/testing/draft_simulation.h"
 
 namespace holdfast {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "tree/tree_fixture.h"
-#include "tree/tree_maker.h"
+#include "tree/testing/tree_fixture.h"
+#include "tree/testing/tree_maker.h"
 
 namespace holdfast {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <tuple>
 
-#include "tree/tree_fixture.h"
+#include "tree/testing/tree_fixture.h"
 
 namespace holdfast {
 

@@ -10,7 +10,8 @@
 //     piece of work is always done, or nothing ever would be; a chunk that is too long for the
 //     whole target is cut into pieces, but never into pieces of less than `chunk_min` tokens,
 //     because each of them reads every weight of the model again.
-//   - Where a model reads `tokens_max` tokens in much less than that, a gap takes no more than about
+//   - Where a model reads `tokens_max` tokens in much less than that, a gap takes no more than
+//   about
 //     their time, with copies and all: a small model's answers flow as evenly as it can read.
 //   - Within these limits a gap takes as much work as there is, up to `tokens_max` tokens: the same
 //     work in many short gaps would make every token late instead of a few.
@@ -23,9 +24,9 @@
 //     the time. Steps without work before them are saved up, so that a prompt which arrives
 //     after quiet times is read without rests at first.
 //
-// What a simulated server reaches (serve/timed_engine.h; 12 clients on 4 slots, answers of 16 to
-// 128 tokens, times of a 9B-like model on an H200): seconds for all, and the 95th percentile of
-// gaps.
+// What a simulated server reaches (serve/testing/timed_engine.h; 12 clients on 4 slots, answers of
+// 16 to 128 tokens, times of a 9B-like model on an H200): seconds for all, and the 95th percentile
+// of gaps.
 //
 //   prompts                              64 to 2048         1000 to 8000 tokens
 //   a chunk before every step            16.3 s    99 ms    47.1 s   130 ms

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tier/temp_folder.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 #include "replay/policy_llama.h"
 #include "replay/policy_radix.h"
 #include "replay/policy_vllm.h"
-#include "replay/small_workload.h"
+#include "replay/testing/small_workload.h"
 
 namespace holdfast::replay {
 namespace {

@@ -10,10 +10,10 @@
 #include <iostream>
 #include <random>
 
-#include "serve/day_trace.h"
-#include "serve/scheduler_fixture.h"
+#include "serve/testing/day_trace.h"
+#include "serve/testing/scheduler_fixture.h"
 #include "tier/disk_store.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -2,9 +2,9 @@
 // is named in its receipts, and nobody learns of another tenant's.
 #include <gtest/gtest.h>
 
-#include "serve/scheduler_fixture.h"
+#include "serve/testing/scheduler_fixture.h"
 #include "tier/disk_store.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "serve/scheduler_fixture.h"
+#include "serve/testing/scheduler_fixture.h"
 
 namespace holdfast {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "serve/timed_engine.h"
+#include "serve/testing/timed_engine.h"
 
 namespace holdfast {
 namespace {

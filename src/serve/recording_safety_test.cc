@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "record/recording_seal.h"
 #include "record/replayer.h"
 #include "record/report_page.h"
-#include "serve/recorded_traffic.h"
+#include "record/testing/recording_seal.h"
+#include "serve/testing/recorded_traffic.h"
 
 namespace holdfast {
 namespace {

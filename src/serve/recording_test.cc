@@ -5,7 +5,7 @@
 
 #include "record/recorded_requests.h"
 #include "record/replayer.h"
-#include "serve/recorded_traffic.h"
+#include "serve/testing/recorded_traffic.h"
 
 namespace holdfast {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "serve/scheduler_fixture.h"
+#include "serve/testing/scheduler_fixture.h"
 #include "tier/disk_store.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "serve/scheduler_fixture.h"
+#include "serve/testing/scheduler_fixture.h"
 
 namespace holdfast {
 namespace {

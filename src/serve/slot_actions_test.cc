@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/draft_model.h"
-#include "serve/scheduler_fixture.h"
-#include "tier/simulated_files.h"
+#include "serve/testing/scheduler_fixture.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

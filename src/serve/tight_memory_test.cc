@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "serve/scheduler_fixture.h"
+#include "serve/testing/scheduler_fixture.h"
 
 namespace holdfast {
 namespace {

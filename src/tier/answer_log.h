@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "state/space.h"
 #include "tier/file_system.h"
-#include "tree/types.h"
 
 namespace holdfast {
 

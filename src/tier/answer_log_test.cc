@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "tier/simulated_files.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

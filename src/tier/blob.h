@@ -38,10 +38,11 @@
 #include "base/result.h"
 #include "state/checked_bytes.h"
 #include "state/extent_block.h"
+#include "state/hints.h"
 #include "state/snapshot.h"
+#include "state/space.h"
 #include "state/tokens.h"
 #include "tier/path_name.h"
-#include "tree/types.h"
 
 namespace holdfast {
 

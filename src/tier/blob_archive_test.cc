@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "tier/blob_maker.h"
 #include "tier/blob_transfer.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

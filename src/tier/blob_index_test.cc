@@ -10,11 +10,11 @@
 #include <map>
 #include <random>
 
-#include "tier/blob_maker.h"
 #include "tier/memory_index.h"
 #include "tier/real_files.h"
 #include "tier/sqlite_index.h"
-#include "tier/temp_folder.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

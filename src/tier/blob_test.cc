@@ -9,7 +9,7 @@
 #include <random>
 
 #include "tier/blob_layout.h"
-#include "tier/blob_maker.h"
+#include "tier/testing/blob_maker.h"
 
 namespace holdfast {
 namespace {

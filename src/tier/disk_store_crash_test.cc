@@ -11,10 +11,10 @@
 #include <random>
 #include <set>
 
-#include "tier/blob_maker.h"
 #include "tier/disk_store.h"
 #include "tier/memory_index.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

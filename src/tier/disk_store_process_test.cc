@@ -11,9 +11,9 @@
 #include <functional>
 #include <optional>
 
-#include "tier/blob_maker.h"
 #include "tier/cache_folder.h"
-#include "tier/temp_folder.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tier/blob_maker.h"
 #include "tier/memory_index.h"
-#include "tier/simulated_files.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {

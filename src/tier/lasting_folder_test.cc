@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tier/blob_maker.h"
-#include "tier/temp_folder.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "tier/blob_maker.h"
+#include "tier/testing/blob_maker.h"
 
 namespace holdfast {
 namespace {

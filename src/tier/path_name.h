@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "state/extent_block.h"
+#include "state/space.h"
 #include "state/tokens.h"
 #include "tier/sha256.h"
-#include "tree/types.h"
 
 namespace holdfast {
 

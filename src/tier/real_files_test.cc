@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "tier/temp_folder.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "tree/types.h"
+#include "state/space.h"
 
 namespace holdfast {
 

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "tier/blob_maker.h"
 #include "tier/cache_folder.h"
-#include "tier/simulated_files.h"
-#include "tier/temp_folder.h"
+#include "tier/testing/blob_maker.h"
+#include "tier/testing/simulated_files.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

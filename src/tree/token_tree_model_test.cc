@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <random>
 
-#include "tree/shrink.h"
-#include "tree/tree_world.h"
+#include "tree/testing/shrink.h"
+#include "tree/testing/tree_world.h"
 
 namespace holdfast {
 namespace {

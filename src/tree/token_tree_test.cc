@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tree/tree_fixture.h"
+#include "tree/testing/tree_fixture.h"
 
 namespace holdfast {
 namespace {

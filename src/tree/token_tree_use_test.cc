@@ -1,8 +1,8 @@
 // Matching, coverage, the ghost, ages and notes (T7 to T13).
 #include <gtest/gtest.h>
 
+#include "tree/testing/tree_fixture.h"
 #include "tree/token_tree.h"
-#include "tree/tree_fixture.h"
 
 namespace holdfast {
 namespace {

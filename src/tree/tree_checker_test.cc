@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tree/testing/tree_fixture.h"
 #include "tree/token_tree.h"
-#include "tree/tree_fixture.h"
 
 namespace holdfast {
 

@@ -16,7 +16,7 @@
 #include "cache/lower_tier.h"
 #include "cache/state_cache.h"
 #include "engine/llama/llama_config.h"
-#include "engine/llama/tiny_models.h"
+#include "engine/llama/testing/tiny_models.h"
 #include "state/grid.h"
 
 namespace holdfast {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/llama/llama_config.h"
-#include "engine/llama/tiny_models.h"
+#include "engine/llama/testing/tiny_models.h"
 #include "faulty_engine.h"
 
 namespace holdfast {

@@ -2,7 +2,7 @@
 // the logits of a run that has seen nothing, bit for bit, over 30 decoded tokens.
 #include "cached_server.h"
 #include "tier/cache_folder.h"
-#include "tier/temp_folder.h"
+#include "tier/testing/temp_folder.h"
 
 namespace holdfast {
 namespace {

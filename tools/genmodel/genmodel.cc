@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/llama/tiny_full_size.h"
+#include "engine/llama/testing/tiny_full_size.h"
 #include "state/parts.h"
 
 namespace {

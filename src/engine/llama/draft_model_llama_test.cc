@@ -11,7 +11,7 @@
 
 #include "engine/draft_model.h"
 #include "engine/llama/llama_config.h"
-#include "engine/llama/tiny_models.h"
+#include "engine/llama/testing/tiny_models.h"
 
 namespace holdfast {
 namespace {

@@ -15,7 +15,7 @@
 #include <random>
 
 #include "base/hash.h"
-#include "engine/llama/tiny_models.h"
+#include "engine/llama/testing/tiny_models.h"
 
 namespace holdfast {
 namespace {

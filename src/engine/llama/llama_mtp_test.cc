@@ -12,7 +12,7 @@
 #include <random>
 
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/tiny_models.h"
+#include "engine/llama/testing/tiny_models.h"
 
 namespace holdfast {
 namespace {
