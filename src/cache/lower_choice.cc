@@ -11,17 +11,13 @@ namespace {
 
 // A read has a price of its own, besides its bytes.
 constexpr double kMsPerBlob = 0.1;
-// What reading the front meanwhile has to save: of the time without, and at least.
-constexpr double kFrontSaves = 0.05;
-constexpr double kFrontSavesMs = 10.0;
 
-// Rows of these tokens that memory lacks.
-std::vector<RowsHit> rows_for(const StoreMatch& match, const LowerInput& input, TokenRange tokens) {
+// Rows of the first `end` tokens that memory lacks.
+std::vector<RowsHit> rows_for(const StoreMatch& match, const LowerInput& input, TokenPos end) {
   std::vector<RowsHit> rows;
   if (!input.needs.blocks) return rows;
   for (const RowsHit& hit : match.rows) {
-    const TokenRange wanted =
-        intersection(hit.range, {std::max(tokens.begin, input.rows_held), tokens.end});
+    const TokenRange wanted = intersection(hit.range, {input.rows_held, end});
     if (!wanted.empty()) rows.push_back({hit.key, wanted, hit.bytes});
   }
   return rows;
@@ -51,12 +47,10 @@ std::vector<Candidate> candidates(const StoreMatch& match, const LowerInput& inp
   return all;
 }
 
-LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candidate& candidate,
-                 TokenPos front = 0) {
+LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candidate& candidate) {
   LowerChoice choice;
   choice.position = candidate.position;
-  choice.front = front;
-  choice.rows = rows_for(match, input, {front, candidate.position});
+  choice.rows = rows_for(match, input, candidate.position);
   for (const RowsHit& hit : choice.rows) choice.bytes += hit.bytes;
   if (candidate.place != nullptr) {
     choice.place = *candidate.place;
@@ -65,35 +59,10 @@ LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candida
   return choice;
 }
 
-double loading_ms(const LowerChoice& choice, const LowerInput& input) {
-  const auto blobs = static_cast<double>(choice.rows.size() + (choice.place ? 1 : 0));
-  return static_cast<double>(choice.bytes) / input.bytes_per_ms + blobs * kMsPerBlob;
-}
-
 double ms_of(const LowerChoice& choice, const LowerInput& input) {
-  return loading_ms(choice, input) +
+  const auto blobs = static_cast<double>(choice.rows.size() + (choice.place ? 1 : 0));
+  return static_cast<double>(choice.bytes) / input.bytes_per_ms + blobs * kMsPerBlob +
          static_cast<double>(input.prompt_length - choice.position) * input.ms_per_token;
-}
-
-// The same with its front left out, where that pays.
-LowerChoice with_front(const StoreMatch& match, const LowerInput& input, LowerChoice whole) {
-  if (input.front_ms_per_token <= 0.0 || !input.needs.blocks) return whole;
-  const Candidate candidate{whole.position, whole.place ? &*whole.place : nullptr};
-  const double alone_ms = loading_ms(whole, input);
-  const auto rest_from = [&](TokenPos cut) { return make(match, input, candidate, cut); };
-  const auto read_in_time = [&](TokenPos cut) {
-    return (cut - input.keep) * input.front_ms_per_token <= loading_ms(rest_from(cut), input);
-  };
-  // The deeper the cut, the longer the reading and the shorter the loading.
-  const auto first = std::ranges::upper_bound(input.cuts, std::max(input.keep, input.rows_held));
-  const auto last = std::ranges::lower_bound(input.cuts, whole.position);
-  if (first >= last) return whole;
-  const auto late = std::partition_point(first, last, read_in_time);
-  if (late == first) return whole;
-  LowerChoice rest = rest_from(*std::prev(late));
-  const double saved_ms = alone_ms - loading_ms(rest, input);
-  const bool pays = saved_ms >= std::max(kFrontSaves * alone_ms, kFrontSavesMs);
-  return pays ? std::move(rest) : std::move(whole);
 }
 
 }  // namespace
@@ -112,7 +81,6 @@ std::optional<LowerChoice> choose_below(const StoreMatch& match, const LowerInpu
     best_ms = ms;
     best = std::move(choice);
   }
-  if (best) best = with_front(match, input, std::move(*best));
   return best;
 }
 

@@ -9,12 +9,6 @@
 // Reading a token again takes as long as was measured, and so does a byte from below. What
 // begins deeper saves more tokens and costs more bytes; the best is where their sum is least.
 //
-// The front may be read while the back is on its way. Both meet at the deepest cut that is
-// reached before the rest has come; the rows below it are not asked for:
-//
-//   below      ........=========================              asked for
-//   computed   ========^front                  ^position
-//
 // Pure: no I/O, no clock.
 #pragma once
 
@@ -37,8 +31,6 @@ struct LowerInput {
   TokenPos rows_held = 0;         // memory has the rows of [0, rows_held)
   double ms_per_token = 0.0;      // to read one; 0: not known, and then bringing always pays
   double bytes_per_ms = 1.0;
-  // To read a token meanwhile and put it into memory; 0: nothing is read meanwhile.
-  double front_ms_per_token = 0.0;
   ByteCount bytes_max = 0;  // that memory could take
 };
 
@@ -47,7 +39,6 @@ struct LowerChoice {
   std::vector<RowsHit> rows;
   std::optional<PlaceHit> place;
   ByteCount bytes = 0;  // on the way
-  TokenPos front = 0;   // tokens to be read meanwhile, counted from the first; 0: none
 };
 
 // Nothing: it would not pay.

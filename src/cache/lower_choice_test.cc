@@ -52,45 +52,6 @@ TEST(LowerChoice, TheDeepestPlaceThatStandsOnRows) {
   EXPECT_EQ(choice->bytes, 4500U);
 }
 
-TEST(LowerChoice, TheFrontAndTheBackMeetAtACut) {
-  LowerInput input = asked(kHybrid);
-  input.bytes_per_ms = 10.0;  // a blob takes 100.1 ms, the place 50.1
-  input.ms_per_token = 10.0;
-  input.front_ms_per_token = 1.0;
-  auto choice = choose_below(found(), input);
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->position, 330);
-  EXPECT_EQ(choice->front, 200) << "200 ms of reading, 250 of loading; at 300 it would be 150";
-  EXPECT_EQ(choice->rows.size(), 2U);
-  EXPECT_EQ(choice->rows.front().range, (TokenRange{200, 300}));
-  EXPECT_EQ(choice->bytes, 2500U);
-
-  input.front_ms_per_token = 4.0;  // the first cut takes longer than all the rest
-  EXPECT_EQ(choose_below(found(), input)->front, 0);
-  EXPECT_EQ(choose_below(found(), input)->bytes, 4500U);
-  input.front_ms_per_token = 0.0;
-  EXPECT_EQ(choose_below(found(), input)->front, 0);
-}
-
-TEST(LowerChoice, AFrontThatMemoryHasIsNotRead) {
-  LowerInput input = asked(kHybrid);
-  input.bytes_per_ms = 10.0;
-  input.ms_per_token = 10.0;
-  input.front_ms_per_token = 0.1;
-  input.rows_held = 300;
-  EXPECT_EQ(choose_below(found(), input)->front, 0);
-  input.rows_held = 100;
-  EXPECT_EQ(choose_below(found(), input)->front, 300);
-}
-
-TEST(LowerChoice, AFrontThatSavesLittleIsNotRead) {
-  LowerInput input = asked(kHybrid);
-  input.bytes_per_ms = 1000.0;  // 4.9 ms for all
-  input.ms_per_token = 10.0;
-  input.front_ms_per_token = 0.001;
-  EXPECT_EQ(choose_below(found(), input)->front, 0);
-}
-
 TEST(LowerChoice, DeterministicBeginsOnTheGridOnly) {
   LowerInput input = asked(kHybrid);
   input.deterministic = true;

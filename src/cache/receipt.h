@@ -74,10 +74,6 @@ struct CompanionReceipt {
   DraftCounts drafts;
 };
 
-// The id of a request of the server's own, which reads the front of another's prompt while the
-// back is on its way (scheduler.h).
-inline constexpr std::string_view kFrontSuffix = "/front";
-
 struct Receipt {
   std::string id;        // of the generation
   std::string response;  // id of the answer that the client saw

@@ -367,7 +367,6 @@ class StateCache {
                                                             TokenSpan keys) const;
   bool look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
   bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
-  void keep_front(const Prompt& prompt, TokenPos front);
   bool keep_live(Live& held, SlotId slot, bool essential);
 
   // state_cache_receipt.cc

@@ -94,10 +94,6 @@ bool StateCache::look_over(LowerFetch& fetch, const Prompt& prompt, const Outloo
   input.rows_held = outlook.match.covered;
   input.ms_per_token = ms_per_token_;
   input.bytes_per_ms = lower_->bytes_per_ms();
-  if (ms_per_token_ > 0.0 && options_.checkpoints) {
-    const auto row_bytes = static_cast<double>(memory_.bytes_per_token());
-    input.front_ms_per_token = ms_per_token_ + row_bytes / bytes_per_ms_;
-  }
   input.bytes_max = memory_.budget();
   auto choice = choose_below(fetch.look->value(), input);
   if (!choice || !memory_.could_hold(choice->position)) return false;
@@ -119,7 +115,6 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
   const TokenPos reached = brought.rows.empty() ? 0 : brought.rows.back().range.end;
   const TokenPos length = whole ? fetch.choice.position : reached;
   if (length == 0) return false;
-  keep_front(prompt, fetch.choice.front);
   AdmitRequest request;
   request.space = prompt.space;
   request.tokens = prompt.keys.first(static_cast<std::size_t>(length));
@@ -135,19 +130,6 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
   receipt.fetched = std::max(receipt.fetched, length);
   receipt.fetched_bytes += brought.bytes;
   return true;
-}
-
-// What came up stands on rows that were read meanwhile, and that only a slot may have.
-void StateCache::keep_front(const Prompt& prompt, TokenPos front) {
-  if (front == 0) return;
-  for (std::size_t i = 0; i < live_.size(); ++i) {
-    Live& held = live_[i];
-    const bool has_it = held.prompt.empty() && held.space == prompt.space && held.kept < front &&
-                        storable_length(held) >= front &&
-                        common_prefix(held.tokens, prompt.tokens) >= front;
-    if (!has_it) continue;
-    if (keep_live(held, SlotId{static_cast<int>(i)}, true)) return;
-  }
 }
 
 // --- down ------------------------------------------------------------------------------

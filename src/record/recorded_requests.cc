@@ -87,7 +87,6 @@ class Collector {
     RecordedRequest request = std::move(found->second);
     open_.erase(found);
     const Receipt& receipt = event.receipt;
-    if (receipt.id.ends_with(kFrontSuffix)) return;  // no client sent it
     const double queued = std::isfinite(receipt.queued_ms) ? receipt.queued_ms : 0.0;
     request.began_ms = receipt.unix_ms;
     request.arrived_ms = receipt.unix_ms - std::llround(std::clamp(queued, 0.0, 1e12));

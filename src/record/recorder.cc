@@ -260,7 +260,6 @@ void CacheRecorder::finished(const FinishedRequest& over, const CacheStatus& sta
   event.digest = MemoryDigest::of(status);
   if (options_.private_form) {
     event.receipt.id = "r" + std::to_string(over.number);
-    if (over.receipt->id.ends_with(kFrontSuffix)) event.receipt.id += kFrontSuffix;
   }
   write(event);
   prompts_.erase(over.number);

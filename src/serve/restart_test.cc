@@ -81,7 +81,6 @@ class Process {
   [[nodiscard]] Bench& bench() { return *bench_; }
   [[nodiscard]] LowerTier& lower() { return *lower_; }
   [[nodiscard]] DiskStore& store() { return *store_; }
-  [[nodiscard]] std::uint64_t tokens_read() const { return bench_->engine.tokens_prefilled(); }
   std::string answer;
   int turns_to_work = 1;  // below memory something is done each so many turns
 
@@ -343,99 +342,6 @@ TEST_P(Restart, ASecondServerReadsWhatTheFirstWrites) {
   reader.end();
   EXPECT_EQ(reader.lower().status().store.stored, 0U);
 }
-
-// --- reading the front while the back is on its way ------------------------------
-
-class Front : public Restart {
- protected:
-  // A disk that is hardly faster than reading again.
-  static Settings slow_disk() {
-    Settings slow = settings();
-    slow.chunk_takes = std::chrono::milliseconds(16);
-    slow.bytes_per_ms = 20.0;
-    return slow;
-  }
-  // One that knows how long reading takes.
-  static void begin(Process& process, unsigned seed = 7) {
-    process.run("<s>" + long_text(30, seed) + "</s><s>");
-  }
-
-  const std::string prompt_ = kSystem + asking(long_text(200));
-};
-
-TEST_P(Front, IsReadWhileTheBackIsOnItsWay) {
-  live_once(prompt_);
-  Settings quick_disk = slow_disk();
-  quick_disk.bytes_per_ms = settings().bytes_per_ms;
-  Receipt alone;
-  {
-    Process process(files_, quick_disk);
-    begin(process);
-    const std::uint64_t before = process.tokens_read();
-    alone = process.run(prompt_ + "x");
-    EXPECT_EQ(process.tokens_read() - before, static_cast<std::uint64_t>(alone.recomputed));
-  }
-  for (const int turns : {1, 40}) {
-    SCOPED_TRACE(turns == 1 ? "the back comes first" : "the front is there first");
-    Process process(files_, slow_disk());
-    begin(process, 7 + static_cast<unsigned>(turns));
-    process.turns_to_work = turns;
-    const std::uint64_t before = process.tokens_read();
-    const Receipt receipt = process.run(prompt_ + "x");
-    EXPECT_GE(receipt.restored, alone.restored - 1);  // the disk is another
-    EXPECT_EQ(receipt.source, StartSource::kMemory);
-    const auto front =
-        process.tokens_read() - before - static_cast<std::uint64_t>(receipt.recomputed);
-    EXPECT_GT(front, 200U);
-    EXPECT_LT(front, 500U);
-    EXPECT_LT(receipt.fetched_bytes, alone.fetched_bytes * 3 / 4)
-        << "what was read is not asked for";
-  }
-}
-
-TEST_P(Front, IsNotReadAgainWhereTheBackDoesNotCome) {
-  live_once(prompt_);
-  Process process(files_, slow_disk());
-  begin(process);
-  Bench& bench = process.bench();
-  const std::uint64_t before = process.tokens_read();
-  const auto recorder = bench.submit(prompt_);
-  bench.turn();
-  process.lower().work();                     // tells what there is
-  for (int i = 0; i < 60; ++i) bench.turn();  // and never brings it
-  EXPECT_FALSE(recorder->started_);
-  EXPECT_GT(process.tokens_read(), before + 200);
-  bench.clock.advance(std::chrono::minutes(1));
-  bench.turn_until_ended(*recorder);
-  EXPECT_EQ(recorder->text_, cold_answer(settings().fake, prompt_));
-  EXPECT_GT(recorder->finished_->timings.cached_tokens, 200);
-  EXPECT_LE(process.tokens_read(), before + prompt_.size() + 16);
-}
-
-TEST_P(Front, EndsWithTheRequestThatItIsReadFor) {
-  live_once(prompt_);
-  Process process(files_, slow_disk());
-  begin(process);
-  Bench& bench = process.bench();
-  auto request = bench.request(prompt_);
-  const std::string id = request.id;
-  const auto recorder = bench.submit(std::move(request));
-  bench.turn();
-  process.lower().work();
-  for (int i = 0; i < 3; ++i) bench.turn();
-  EXPECT_EQ(bench.scheduler.status().slots[0].request_id, id + std::string(kFrontSuffix));
-  bench.scheduler.cancel(id);
-  for (int i = 0; i < 2; ++i) bench.turn();
-  EXPECT_TRUE(recorder->failed_);
-  EXPECT_FALSE(bench.scheduler.status().slots[0].busy);
-  EXPECT_EQ(bench.scheduler.status().queued, 0U);
-  EXPECT_GT(process.run(prompt_).restored, 600);
-}
-
-INSTANTIATE_TEST_SUITE_P(Kinds, Front,
-                         ::testing::Combine(::testing::Values(FakeKind::kAttention,
-                                                              FakeKind::kHybrid),
-                                            ::testing::Bool()));
 
 // Lives that end in a crash, on disks that fail, under tight budgets.
 TEST_P(Restart, AnyLifeGivesTheRightAnswers) {

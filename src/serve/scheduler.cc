@@ -46,14 +46,6 @@ constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
 // While a request waits for the tier below, its limits are looked at so often.
 constexpr auto kFetchGlance = std::chrono::milliseconds(20);
 
-// For requests of the scheduler's own.
-class Nobody final : public EventSink {
- public:
-  void on_event(Event) override {}
-};
-
-std::string front_id(const Job& job) { return job.request.id + std::string(kFrontSuffix); }
-
 // Every fourth chunk goes to the prompt that has waited longest; the others to
 // the one that is nearest to its first token.
 constexpr std::uint64_t kOldestEvery = 4;
@@ -390,7 +382,6 @@ void Scheduler::end_cancelled_and_late() {
     const auto reason = reason_to_end(*job);
     if (!reason) return false;
     drop_job(*job, *reason);
-    end_front(*job);
     ++ended;
     return true;
   });
@@ -423,7 +414,6 @@ void Scheduler::admit_waiting() {
     if (!may_begin(job, outlook)) return;
     auto admitted = std::move(*next);
     queue_.erase(next);
-    end_front(*admitted);
     {
       const std::lock_guard lock(mutex_);
       --waiting_;
@@ -455,9 +445,8 @@ bool Scheduler::may_start(const Job& job) const {
   if (job.awaited && cache_.still_coming(*job.awaited)) return false;
   if (fetching(job)) return false;
   const auto idle = std::ranges::count_if(slots_, &Slot::idle);
-  const auto first = std::ranges::count_if(queue_, [&](const auto& other) {
-    return other.get() != &job && other->number != job.front_of && fetching(*other);
-  });
+  const auto first = std::ranges::count_if(
+      queue_, [&](const auto& other) { return other.get() != &job && fetching(*other); });
   return idle > first && !idle_slots_for(job).empty();
 }
 
@@ -468,50 +457,11 @@ bool Scheduler::fetching(const Job& job) const {
 // Asks once for each request. True: there will be an answer, or there is one and the outlook
 // is no longer true.
 bool Scheduler::waits_for_lower(Job& job, const Outlook& outlook) {
-  if (job.front_of != 0) return false;
   if (!job.fetch) job.fetch = cache_.ask_below(job.prompt(), outlook);
   if (job.fetch->over()) return false;
   if (!cache_.ready(*job.fetch)) return true;
   const bool more = cache_.go_on(*job.fetch, job.prompt(), outlook, job.receipt);
-  if (job.fetch->over()) return more;
-  begin_front(job);
-  return true;
-}
-
-// While the back of a prompt is on its way, its front is read by a request of its own, which
-// writes nothing and lives as long as the other waits. That one then finds both in memory; and
-// where the back does not come, it goes on from the front (worth_waiting_for).
-void Scheduler::begin_front(Job& job) {
-  const TokenPos front = job.fetch->choice.front;
-  const bool coming = job.fetch->stage == LowerFetch::Stage::kBringing;
-  if (!coming || front == 0 || job.has_front) return;
-  {
-    const std::lock_guard lock(mutex_);
-    if (waiting_ >= options_.queue_max) return;
-    ++waiting_;
-  }
-  job.has_front = true;
-  GenerateRequest reading;
-  reading.id = front_id(job);
-  reading.client = job.request.client;
-  reading.response = job.request.response;
-  reading.tenant = job.request.tenant;
-  reading.space = job.request.space;
-  reading.prompt.assign(job.request.prompt.begin(), job.request.prompt.begin() + front);
-  reading.max_tokens = 0;
-  reading.slot = job.request.slot;
-  reading.sink = std::make_shared<Nobody>();
-  auto made = std::make_unique<Job>(std::move(reading), clock_.now());
-  prepare(*made);
-  made->front_of = job.number;
-  made->number = ++jobs_;
-  queue_.push_back(std::move(made));
-}
-
-// The other has all that comes, or is gone. Fronts stand behind theirs in the queue, so this is
-// seen in the same pass.
-void Scheduler::end_front(const Job& job) {
-  if (job.has_front) cancelled_.insert(front_id(job));
+  return job.fetch->over() ? more : true;
 }
 
 std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {

@@ -4,7 +4,6 @@
 //                 ^       (StateCache)  `--> decode, batched with other slots
 //                 |-- waits while another request computes the prefix it needs
 //                 `-- or while the tier below memory brings up what it can use
-//                     (and, where that pays, a request of our own reads the front meanwhile)
 //
 // Each turn of the loop reads at most as many tokens as the longest chunk has, of one prompt
 // or of several, and then, unless more is to be read first, runs one decode step. While nobody
@@ -271,8 +270,6 @@ class Scheduler {
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   [[nodiscard]] bool may_start(const Job& job) const;
   [[nodiscard]] bool waits_for_lower(Job& job, const Outlook& outlook);
-  void begin_front(Job& job);
-  void end_front(const Job& job);
   [[nodiscard]] bool fetching(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
   void start_job(std::unique_ptr<Job> job, const Outlook& outlook);

@@ -55,8 +55,6 @@ struct Job {
   std::optional<Awaited> awaited;   // waits in the queue for another's prefix
   std::optional<LowerFetch> fetch;  // asked the tier below, and may wait for it
   bool held_back = false;           // bringing its state back would hold those up who write
-  bool has_front = false;           // another reads its front meanwhile
-  std::uint64_t front_of = 0;       // this is such a one, and that the number of whose
   Receipt receipt;
 };
 
