@@ -35,17 +35,10 @@
 // were computed in. What has been seen is then remembered by its tokens apart.
 //
 // Invariants, verified by check():
-//   C1  a slot's tokens are as many as the engine says it holds
-//   C2  0 <= exact <= length of the slot's tokens
-//   C3  checkpoints still to be taken lie beyond the slot's tokens, ascending; one that was
-//       postponed lies at their end
-//   C4  those of MemoryTier, and of the tree of what has been seen
-//   C5  what a slot says is filed is: its first tokens (deterministic: keys) are
-//       those above the node, while that is alive
-//   C6  those of PromptEnds
-//   C7  those of SlotSnapshots; a slot's places lie within its tokens, deterministic within
-//       `exact`; together with what memory holds they stay within the larger of the budget
-//       and `slot_snapshots` snapshots for each slot
+//   CACHE-1  those of MemoryTier, SlotLedger and Checkpointer, and of the tree of what has been
+//   seen CACHE-2  what a slot says is filed is: its first tokens (in deterministic mode keys) are
+//            those above the node, while that is alive
+//   CACHE-3  those of PromptEnds
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -56,84 +49,26 @@
 #include <string>
 #include <vector>
 
-#include "cache/below.h"
-#include "cache/cache_journal.h"
-#include "cache/cache_status.h"
+#include "cache/cache_core.h"
+#include "cache/checkpointer.h"
+#include "cache/cold_states.h"
 #include "cache/conversation_status.h"
-#include "cache/memory_tier.h"
-#include "cache/prompt_ends.h"
+#include "cache/outlook.h"
+#include "cache/prompt.h"
 #include "cache/receipt.h"
-#include "cache/slot_snapshots.h"
 #include "cache/slot_state.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
 #include "env/clock.h"
-#include "plan/placement.h"
 #include "plan/start_plan.h"
 
 namespace holdfast {
-
-struct CacheOptions {
-  MemoryOptions memory;
-  bool deterministic = false;
-  // Distance of the checkpoints inside long messages; 0: as memory allows.
-  TokenPos checkpoint_every = 0;
-  // Off: states are kept only when their slot is taken.
-  bool checkpoints = true;
-  // Chunks of the grid that together have no more tokens are read as one, where bits need not be
-  // a cold run's (plan/run_cuts.h); 0: none are.
-  TokenPos merged_chunk = 0;
-  // So many snapshots each slot may keep of its own path, however small memory's budget is. Those
-  // that the budget has room for count within it. No effect where the budget is 0.
-  int slot_snapshots = 8;
-  // The tier below holds states of other makers: receipts say so where that is why a prompt is
-  // read.
-  bool names_foreign = false;
-  std::string fingerprint;  // shown by status()
-};
-
-// A prompt as the cache sees it. What it refers to outlives the request.
-struct Prompt {
-  SpaceKey space;
-  TokenSpan tokens;
-  TokenSpan keys;                  // what its states are filed under, one for each token
-  std::span<const TokenPos> cuts;  // its grid
-  std::span<const MessageSpan> spans;
-  bool reuse = true;
-  // Where the header that opens the answer ends and what history will not repeat
-  // begins; none: not known.
-  std::optional<TokenPos> header_end;
-  std::span<const PathName> names;  // of its keys, where there is a tier below
-  EndKey end;                       // of its keys, if it may use what is kept
-  std::uint64_t number = 0;         // of the request, for the journal
-};
-
-// How a prompt could begin now. Valid until the cache changes.
-struct Outlook {
-  Match match;
-  StartPlan plan;
-};
 
 // A prefix that a slot is computing right now and another prompt could use.
 struct Awaited {
   SlotId slot;
   std::uint64_t run = 0;  // of the slot; another number: that request is over
   TokenPos position = 0;
-};
-
-// What is being brought up for a prompt that waits.
-struct LowerFetch {
-  enum class Stage { kLooking, kBringing, kOver };
-  Stage stage = Stage::kOver;
-  std::shared_ptr<Pending<StoreMatch>> look;
-  std::shared_ptr<Pending<Brought>> bring;
-  LowerChoice choice;
-  RoomHold room;
-  int tries = 0;
-  Clock::TimePoint began{};
-  double patience_ms = 0.0;  // so long, and no longer
-
-  [[nodiscard]] bool over() const { return stage == Stage::kOver; }
 };
 
 class StateCache {
@@ -155,16 +90,22 @@ class StateCache {
                                                          const Outlook& outlook);
   [[nodiscard]] bool still_coming(const Awaited& awaited) const;
 
-  // -- the tier below (state_cache_lower.cc) -------------------------------------
+  // -- the tier below (cache/cold_states.h) --------------------------------------
   // What a prompt's states are found by below; empty where there is no such tier.
-  [[nodiscard]] std::vector<PathName> names_for(SpaceKey space, TokenSpan keys) const;
+  [[nodiscard]] std::vector<PathName> names_for(SpaceKey space, TokenSpan keys) const {
+    return cold_.names_for(space, keys);
+  }
   // Asks for more of the prompt than the outlook keeps, where there may be more.
-  [[nodiscard]] LowerFetch ask_below(const Prompt& prompt, const Outlook& outlook);
+  [[nodiscard]] LowerFetch ask_below(const Prompt& prompt, const Outlook& outlook) {
+    return cold_.look_up(prompt, outlook);
+  }
   // Whether an answer is there, or will not be waited for.
-  [[nodiscard]] bool ready(const LowerFetch& fetch) const;
+  [[nodiscard]] bool ready(const LowerFetch& fetch) const { return cold_.ready(fetch); }
   // Does the next step of a fetch that is ready. True: memory holds more of the prompt now.
   // REQUIRES: the outlook is the prompt's, of now.
-  bool go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  bool go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
+    return cold_.advance(fetch, prompt, outlook, receipt);
+  }
   // Puts what idle slots hold into memory, as far as there is room, and into the tier below, if
   // there is one. Returns whether there was anything.
   bool keep_idle();
@@ -181,7 +122,9 @@ class StateCache {
   // deterministic: then chunks are those of the grid.
   [[nodiscard]] TokenPos chunk_end(SlotId slot) const;
   // What the checkpoint behind a chunk that ends there copies at most; 0: none is due there.
-  [[nodiscard]] ByteCount bytes_due(SlotId slot, TokenPos end) const;
+  [[nodiscard]] ByteCount bytes_due(SlotId slot, TokenPos end) const {
+    return checkpointer_.bytes_due(slot, end);
+  }
   // To be called before each chunk. Deterministic: wherever a restore may begin,
   // an uninterrupted run looks like a restored one. On an Error the slot is empty.
   [[nodiscard]] Result<void> before_chunk(SlotId slot);
@@ -190,10 +133,13 @@ class StateCache {
   // grows.
   void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits = LogitsOf::kNone,
                  Copies copies = Copies::kNow);
-  [[nodiscard]] bool postponed(SlotId slot) const { return live(slot).postponed.has_value(); }
-  [[nodiscard]] ByteCount postponed_bytes(SlotId slot) const;
-  // Takes the checkpoint that was postponed. Where it is more than `bytes`, only some of its rows
-  // are copied, about so many bytes, and it stays postponed; a snapshot is never divided.
+  [[nodiscard]] bool postponed(SlotId slot) const {
+    return core_.slots[slot].postponed.has_value();
+  }
+  [[nodiscard]] ByteCount postponed_bytes(SlotId slot) const {
+    return checkpointer_.postponed_bytes(slot);
+  }
+  // Takes the checkpoint that was postponed, or copies some of its rows (cache/checkpointer.h).
   // REQUIRES: there is one, and the engine's slot is as prefilled() found it.
   void copy_postponed(SlotId slot, ByteCount bytes, Receipt& receipt);
   // The engine's latest decode appended these to the slot, and they stay. Nothing is postponed.
@@ -221,12 +167,12 @@ class StateCache {
   TokenPos erase(SlotId slot);
 
   // -- looking in ----------------------------------------------------------------
-  [[nodiscard]] TokenPos length(SlotId slot) const { return length_of(live(slot).tokens); }
-  [[nodiscard]] TokenSpan tokens(SlotId slot) const { return live(slot).tokens; }
-  [[nodiscard]] SpaceKey space(SlotId slot) const { return live(slot).space; }
-  [[nodiscard]] std::uint64_t run(SlotId slot) const { return live(slot).run; }
-  [[nodiscard]] const MemoryTier& memory() const { return memory_; }
-  [[nodiscard]] MemoryTier& memory() { return memory_; }
+  [[nodiscard]] TokenPos length(SlotId slot) const { return core_.slots[slot].length(); }
+  [[nodiscard]] TokenSpan tokens(SlotId slot) const { return core_.slots[slot].tokens; }
+  [[nodiscard]] SpaceKey space(SlotId slot) const { return core_.slots[slot].space; }
+  [[nodiscard]] std::uint64_t run(SlotId slot) const { return core_.slots[slot].run; }
+  [[nodiscard]] const MemoryTier& memory() const { return core_.memory; }
+  [[nodiscard]] MemoryTier& memory() { return core_.memory; }
   [[nodiscard]] CacheStatus status() const;
   // The conversations that memory holds, and at most so many of them that were used last. Walks all
   // that is held: for whoever asks, not for every turn.
@@ -239,7 +185,7 @@ class StateCache {
   void distrust(SpaceKey space, const std::string& why);
   // The parts of a state that memory holds, for a proof. Changes nothing.
   [[nodiscard]] std::optional<HeldParts> parts_of(SpaceKey space, TokenSpan keys) const {
-    return memory_.parts_of(space, keys);
+    return core_.memory.parts_of(space, keys);
   }
   // Whether emptying an idle slot loses nothing that memory does not hold.
   [[nodiscard]] bool can_spare(SlotId slot) const;
@@ -248,61 +194,14 @@ class StateCache {
  private:
   StateCache(const CacheWorld& world, CacheOptions options, CacheJournal* journal);
 
-  // A checkpoint at the end of a slot's tokens that is still to be taken.
-  struct Postponed {
-    Checkpoint checkpoint;
-    TokenPos rows = 0;  // of so many tokens rows were copied ahead
-    LogitsPtr logits;   // of the last token, where the prompt ends here
-  };
-
-  // What one slot holds, and what is planned for the request at work there.
-  struct Live {
-    SpaceKey space;
-    Tokens tokens;
-    Tokens keys;  // deterministic: one for each token
-    // Deterministic: tokens [0, exact) were computed chunk by chunk of the grid and have the same
-    // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens. Otherwise
-    // less may be known of them: chunks that were read as one do not count.
-    TokenPos exact = 0;
-    TokenPos kept = 0;       // a state of the first `kept` tokens was put into memory
-    Filed filed;             // as many of the keys are in memory's tree, and where
-    std::uint64_t run = 0;   // counts the requests that began here, over all slots
-    bool tool_call = false;  // its answer called a tool
-    bool newcomer = false;   // most of it had to be read
-    TokenPos offered = 0;    // so much of it was put into memory while idle, or declined
-    // While a request is at work:
-    TokenSpan prompt;
-    TokenSpan prompt_keys;
-    std::span<const TokenPos> grid;     // the prompt's
-    std::vector<TokenPos> cuts;         // where it is cut this time, ascending
-    std::vector<Checkpoint> due;        // still to be taken, ascending
-    std::vector<TokenPos> due_in_slot;  // of them not offered to memory, ascending
-    std::optional<Postponed> postponed;
-    TokenPos last_checkpoint = 0;
-    EndKey end;                // the prompt's
-    Clock::TimePoint began{};  // reading
-    double store_ms = 0.0;     // of the time since then, spent on checkpoints
-  };
-
-  [[nodiscard]] const Live& live(SlotId slot) const {
-    return live_[static_cast<std::size_t>(slot.value)];
-  }
-  [[nodiscard]] Live& live(SlotId slot) { return live_[static_cast<std::size_t>(slot.value)]; }
-  // When the latest request began. What a request keeps and drops does not depend on how fast it
-  // is read.
-  [[nodiscard]] Tick now() const { return now_; }
-  [[nodiscard]] StartCosts costs() const;
   [[nodiscard]] LiveState describe(SlotId slot, const Prompt& prompt, const Match& match,
                                    bool may_cut) const;
   // Tokens that the slot has in common with the prompt, whose match this is; 0 under
   // another space.
-  [[nodiscard]] TokenPos common(const Live& live, const Prompt& prompt, const Match& match) const;
+  [[nodiscard]] TokenPos common(const LiveSlot& held, const Prompt& prompt,
+                                const Match& match) const;
   [[nodiscard]] Outlook plan_with(const Prompt& prompt, std::span<const SlotId> slots,
                                   bool may_cut) const;
-  [[nodiscard]] ByteCount unsaved_bytes(const Live& live) const;
-  [[nodiscard]] std::optional<int> slot_holding(SpaceKey space, TokenSpan keys) const;
-  [[nodiscard]] TokenPos storable_length(const Live& live) const;
-
   [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt, const Outlook& outlook);
 
   // Why an action was not done.
@@ -317,81 +216,25 @@ class StateCache {
   void shorten(SlotId slot, TokenPos length);
   void forget_slot(SlotId slot);
   void take_over(SlotId slot, const Prompt& prompt, const Outlook& outlook);
-  [[nodiscard]] TokenSpan keys_of(const Live& live) const {
-    return options_.deterministic ? live.keys : live.tokens;
-  }
   void bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt);
-  [[nodiscard]] bool is_filed(const Live& live) const;  // C5
+  [[nodiscard]] bool is_filed(const LiveSlot& held) const;  // CACHE-2
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
-
-  // state_cache_checkpoints.cc
-  void place(Live& live, const Prompt& prompt, const Receipt& receipt);
-  // Of checkpoints where memory is scarce, so that they weigh no more than the rows.
-  [[nodiscard]] TokenPos scarce_distance() const;
-  // Of those inside messages, which are rarely where prompts part.
-  [[nodiscard]] TokenPos sparse_distance() const;
-  static void place_in_slot(Live& live, PlacementInput input, TokenPos least);
-  struct Spacing {
-    TokenPos tokens = 0;
-    bool keeps_messages = false;
-  };
-  [[nodiscard]] Spacing spacing_for(const Prompt& prompt, TokenPos from) const;
-  [[nodiscard]] NearEnd near_end_for(const Prompt& prompt) const;
-  [[nodiscard]] bool keeps_ends(const Prompt& prompt) const;
-  [[nodiscard]] bool may_begin_at_end(const Prompt& prompt) const;
-  [[nodiscard]] bool worth_its_end(const Live& live) const;
-  [[nodiscard]] LogitsPtr end_logits(SlotId slot) const;
-  void keep_end(SlotId slot, LogitsPtr logits);
-  [[nodiscard]] bool time_allows(const Live& live, const Checkpoint& checkpoint) const;
-  [[nodiscard]] StoreRequest request_for(SlotId slot, const Checkpoint& checkpoint,
-                                         bool off_grid) const;
-  void take_checkpoint(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
-  [[nodiscard]] ByteCount bytes_of(const Live& held, const Checkpoint& checkpoint,
-                                   TokenPos rows) const;
-  [[nodiscard]] bool goes_to_memory(const Live& held, const Checkpoint& checkpoint) const;
-  bool copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receipt);
-  StoreOutcome store_live(Live& live, SlotId slot, bool essential);
+  void note_seen(LiveSlot& held);
+  StoreOutcome store_live(LiveSlot& held, SlotId slot, bool essential);
+  bool keep_live(LiveSlot& held, SlotId slot, bool essential);
   ByteCount put_aside(SlotId slot);
 
-  // state_cache_places.cc: what slots keep of their own
-  [[nodiscard]] ByteCount slot_allowance() const;
-  bool keep_in_slot(SlotId slot, const Checkpoint& checkpoint, const SnapshotPtr& held_by_memory,
-                    Receipt& receipt);
-  ByteCount put_places_aside(SlotId slot);
-  void check_places(std::vector<std::string>& violations) const;
-  void note_seen(Live& live);
-
-  // state_cache_lower.cc
-  void keep_below(SpaceKey space, TokenSpan keys);
-  [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const Match& match,
-                                                            TokenSpan keys) const;
-  bool look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
-  bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
-  bool keep_live(Live& held, SlotId slot, bool essential);
-
   // state_cache_receipt.cc
-  [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : memory_.tree(); }
+  [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : core_.memory.tree(); }
   void describe_match(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) const;
   [[nodiscard]] Missing missing(const Prompt& prompt, const Receipt& receipt, bool refused) const;
   void name_foreign(const Prompt& prompt, Receipt& receipt) const;
 
-  Engine& engine_;
-  const CacheOptions options_;
-  const Clock& clock_;
-  Companion* const companion_;
-  Below* const lower_;
-  CacheJournal* const journal_;
+  CacheCore core_;
+  Checkpointer checkpointer_;
+  ColdStates cold_;
   const Clock::TimePoint started_;
-  MemoryTier memory_;
-  PromptEnds ends_;                // after memory, in whose budget it holds room
   std::optional<TokenTree> seen_;  // tokens, where states are filed under other keys
-  std::vector<Live> live_;
-  SlotSnapshots places_;
-  std::uint64_t runs_ = 0;
-  Tick now_ = 0;
-  double ms_per_token_ = 0.0;    // measured; 0: not yet
-  double bytes_per_ms_ = 4.0e6;  // moved between slots and memory
-  CacheStatus totals_;
 };
 
 }  // namespace holdfast

@@ -36,8 +36,9 @@ void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
   const TokenPos length = length_of(prompt.tokens);
   receipt.prompt_tokens = length;
   receipt.matched = match.matched;
-  const Live* nearest = nullptr;  // a slot that knows more than memory does
-  for (const Live& held : live_) {
+  const LiveSlot* nearest = nullptr;  // a slot that knows more than memory does
+  for (const SlotId slot : core_.slots.all()) {
+    const LiveSlot& held = core_.slots[slot];
     const TokenPos agreed = common(held, prompt, outlook.match);
     if (agreed <= receipt.matched) continue;
     receipt.matched = agreed;
@@ -46,7 +47,7 @@ void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
   const TokenPos limit = length - 1;
   receipt.restorable =
       std::max(outlook.plan.keep,
-               deepest_in_memory(outlook.match, prompt.cuts, limit, options_.deterministic));
+               deepest_in_memory(outlook.match, prompt.cuts, limit, core_.options.deterministic));
   if (receipt.matched == 0 || receipt.matched == length) return;
   Difference difference;
   difference.position = receipt.matched;
@@ -76,16 +77,16 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
     missing.position = known;
     return missing;
   }
-  if (!memory_.enabled() && !memory_.retired()) {
+  if (!core_.memory.enabled() && !core_.memory.retired()) {
     missing.why = MissReason::kCacheOff;
     return missing;
   }
   // The deepest place on the way that once had what was needed.
-  const Match match = memory_.match(prompt.space, prompt.keys);
+  const Match match = core_.memory.match(prompt.space, prompt.keys);
   for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
     if (stop->position <= receipt.restored) break;
     if (stop->position > known) continue;
-    const NodeFacts facts = memory_.tree().facts(stop->node);
+    const NodeFacts facts = core_.memory.tree().facts(stop->node);
     const EvictionNote note = facts.snapshot_note ? facts.snapshot_note : facts.row_note;
     if (!note) continue;
     const bool damaged =
@@ -93,7 +94,7 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
     missing.why = damaged ? MissReason::kDamaged : MissReason::kEvicted;
     missing.position = stop->position;
     missing.evicted = note;
-    missing.evicted_ago_ms = static_cast<double>(now() - std::min(note.when, now()));
+    missing.evicted_ago_ms = static_cast<double>(core_.now - std::min(note.when, core_.now));
     return missing;
   }
   missing.why = refused ? MissReason::kDeclined : MissReason::kNeverTaken;
@@ -104,12 +105,13 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
 // Where the folder holds more of it, of another engine's making, that is why it is read, and not
 // where it parts from some other prompt. Of two reasons the one for more tokens is named.
 void StateCache::name_foreign(const Prompt& prompt, Receipt& receipt) const {
-  const bool asked = options_.names_foreign && lower_ != nullptr && memory_.enabled();
+  const bool asked =
+      core_.options.names_foreign && core_.lower != nullptr && core_.memory.enabled();
   if (!asked || !prompt.reuse) return;
   const TokenPos limit = length_of(prompt.tokens) - 1;
   const TokenPos known = std::max(receipt.restored, std::min(receipt.matched, limit));
   if (limit - receipt.restored < kForeignWorth || known == limit) return;
-  ForeignMatch found = lower_->foreign({receipt.tenant, prompt.tokens, prompt.cuts});
+  ForeignMatch found = core_.lower->foreign({receipt.tenant, prompt.tokens, prompt.cuts});
   const TokenPos agreed = found.made_by.empty() ? 0 : std::min(found.agreed, limit);
   if (agreed - receipt.restored < kForeignWorth || agreed - known < known - receipt.restored) {
     return;

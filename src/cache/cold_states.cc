@@ -1,8 +1,9 @@
-// What comes up from the tier below, and what goes down to it.
+#include "cache/cold_states.h"
+
 #include <algorithm>
 #include <ranges>
 
-#include "cache/state_cache.h"
+#include "cache/checkpoint_plan.h"
 
 namespace holdfast {
 
@@ -21,92 +22,92 @@ constexpr double kPatienceLeastMs = 100.0;
 
 // --- up ------------------------------------------------------------------------------
 
-std::vector<PathName> StateCache::names_for(SpaceKey space, TokenSpan keys) const {
-  if (lower_ == nullptr || !memory_.enabled()) return {};
+std::vector<PathName> ColdStates::names_for(SpaceKey space, TokenSpan keys) const {
+  if (core_.lower == nullptr || !core_.memory.enabled()) return {};
   PathNamer names(space);
   names.append(keys);
   return names.anchors();
 }
 
-LowerFetch StateCache::ask_below(const Prompt& prompt, const Outlook& outlook) {
+LowerFetch ColdStates::look_up(const Prompt& prompt, const Outlook& outlook) {
   LowerFetch fetch;
-  if (lower_ == nullptr || !memory_.enabled() || !prompt.reuse) return fetch;
-  const JournaledCall call(journal_, [&](CacheJournal& to) { to.ask_below(prompt); });
+  if (core_.lower == nullptr || !core_.memory.enabled() || !prompt.reuse) return fetch;
+  const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.ask_below(prompt); });
   const TokenPos limit = length_of(prompt.tokens) - 1;
-  const TokenPos known = std::min(lower_->deepest(prompt.names), limit);
+  const TokenPos known = std::min(core_.lower->deepest(prompt.names), limit);
   if (known < outlook.plan.keep + kWorthAsking) return fetch;
   fetch.stage = LowerFetch::Stage::kLooking;
-  fetch.look = lower_->look(prompt.space, prompt.keys);
-  fetch.began = clock_.now();
-  const double reading_ms = ms_per_token_ * (known - outlook.plan.keep);
+  fetch.look = core_.lower->look(prompt.space, prompt.keys);
+  fetch.began = core_.clock.now();
+  const double reading_ms = core_.costs.ms_per_token() * (known - outlook.plan.keep);
   fetch.patience_ms = reading_ms > 0.0 ? std::max(reading_ms, kPatienceLeastMs) : kPatienceMs;
   return fetch;
 }
 
-bool StateCache::ready(const LowerFetch& fetch) const {
+bool ColdStates::ready(const LowerFetch& fetch) const {
   using Stage = LowerFetch::Stage;
   if (fetch.stage == Stage::kLooking && fetch.look->ready()) return true;
   if (fetch.stage == Stage::kBringing && fetch.bring->ready()) return true;
-  return fetch.over() || ms_between(fetch.began, clock_.now()) > fetch.patience_ms;
+  return fetch.over() || ms_between(fetch.began, core_.clock.now()) > fetch.patience_ms;
 }
 
-bool StateCache::go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook,
-                       Receipt& receipt) {
+bool ColdStates::advance(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook,
+                         Receipt& receipt) {
   using Stage = LowerFetch::Stage;
   // Asked once: another thread may be about to answer.
   const bool found = fetch.stage == Stage::kLooking && fetch.look->ready();
   const bool came = fetch.stage == Stage::kBringing && fetch.bring->ready();
-  const JournaledCall call(journal_, [&](CacheJournal& to) {
+  const JournaledCall call(core_.journal, [&](CacheJournal& to) {
     to.go_on(prompt, found ? &fetch.look->value() : nullptr,
              came ? &fetch.bring->value() : nullptr);
   });
   bool more = false;
   if (found) {
-    if (look_over(fetch, prompt, outlook)) return false;
+    if (choose(fetch, prompt, outlook)) return false;
   } else if (came) {
     more = take_in(fetch, prompt, receipt);
     if (!fetch.bring->value().all && ++fetch.tries < kTriesMax) {
       fetch.stage = Stage::kLooking;
-      fetch.look = lower_->look(prompt.space, prompt.keys);
+      fetch.look = core_.lower->look(prompt.space, prompt.keys);
       return more;
     }
   }
   if (fetch.look) fetch.look->give_up();
   if (fetch.bring) fetch.bring->give_up();
-  receipt.fetch_ms = ms_between(fetch.began, clock_.now());
+  receipt.fetch_ms = ms_between(fetch.began, core_.clock.now());
   if (receipt.fetched > 0) {
-    ++totals_.fetches;
-    totals_.fetch_seconds += receipt.fetch_ms / 1000.0;
+    ++core_.totals.fetches;
+    core_.totals.fetch_seconds += receipt.fetch_ms / 1000.0;
   }
   fetch = LowerFetch{};
   return more;
 }
 
 // Chooses from what was found, and asks for it.
-bool StateCache::look_over(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook) {
+bool ColdStates::choose(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook) {
   LowerInput input;
-  input.needs = memory_.tree().needs();
+  input.needs = core_.memory.tree().needs();
   input.prompt_length = length_of(prompt.tokens);
   input.cuts = prompt.cuts;
-  input.deterministic = options_.deterministic;
-  input.may_begin_at_end = may_begin_at_end(prompt);
+  input.deterministic = core_.options.deterministic;
+  input.may_begin_at_end = core_.may_begin_at_end(prompt);
   input.keep = outlook.plan.keep;
   input.rows_held = outlook.match.covered;
-  input.ms_per_token = ms_per_token_;
-  input.bytes_per_ms = lower_->bytes_per_ms();
-  input.bytes_max = memory_.budget();
+  input.ms_per_token = core_.costs.ms_per_token();
+  input.bytes_per_ms = core_.lower->bytes_per_ms();
+  input.bytes_max = core_.memory.budget();
   auto choice = choose_below(fetch.look->value(), input);
-  if (!choice || !memory_.could_hold(choice->position)) return false;
-  auto room = memory_.hold_room(choice->bytes, outlook.match.node, now());
+  if (!choice || !core_.memory.could_hold(choice->position)) return false;
+  auto room = core_.memory.hold_room(choice->bytes, outlook.match.node, core_.now);
   if (!room) return false;
   fetch.room = std::move(*room);
   fetch.choice = *choice;
-  fetch.bring = lower_->bring(std::move(fetch.look->value()), std::move(*choice));
+  fetch.bring = core_.lower->bring(std::move(fetch.look->value()), std::move(*choice));
   fetch.stage = LowerFetch::Stage::kBringing;
   return true;
 }
 
-bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt) {
+bool ColdStates::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt) {
   Brought& brought = fetch.bring->value();
   fetch.room.release();
   if (brought.rows.empty() && brought.snapshot == nullptr) return false;
@@ -121,11 +122,11 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
   request.rows = brought.rows;
   if (whole) request.snapshot = brought.snapshot;
   if (whole) request.marks = brought.marks;
-  request.now = now();
-  if (!memory_.admit(request)) return false;
+  request.now = core_.now;
+  if (!core_.memory.admit(request)) return false;
   const bool at_end = whole && length == length_of(prompt.tokens) && !brought.logits.empty();
-  if (at_end && brought.logits.bytes.size() == engine_.logits_count() * sizeof(float)) {
-    ends_.put(prompt.end, std::make_shared<const CheckedBytes>(std::move(brought.logits)));
+  if (at_end && brought.logits.bytes.size() == core_.engine.logits_count() * sizeof(float)) {
+    core_.ends.put(prompt.end, std::make_shared<const CheckedBytes>(std::move(brought.logits)));
   }
   receipt.fetched = std::max(receipt.fetched, length);
   receipt.fetched_bytes += brought.bytes;
@@ -139,7 +140,7 @@ bool StateCache::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& recei
 // again. Where others begin: at ends of system prompts and junctions. And steps between them: near
 // the end as memory has them (plan/placement.h, P4), each twice as far from it as the last, and
 // else so far apart that together they weigh less than the rows.
-std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, TokenSpan keys) const {
+std::vector<KeptPlace> ColdStates::places_worth_keeping(const Match& match, TokenSpan keys) const {
   std::vector<const Stop*> places;
   const Stop* last_prompt = nullptr;
   const Stop* last_end = nullptr;
@@ -152,11 +153,11 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, Toke
   LogitsPtr logits;
   if (last_end != nullptr) {
     const TokenSpan prompt = keys.first(static_cast<std::size_t>(last_end->position));
-    logits = ends_.peek(EndKey::of(match.space, prompt));
+    logits = core_.ends.peek(EndKey::of(match.space, prompt));
   }
   if (logits != nullptr && !last_end->has_snapshot) places = {last_end};  // there are no others
   const TokenPos end = places.empty() ? 0 : places.back()->position;
-  const TokenPos sparse = sparse_distance();
+  const TokenPos sparse = sparse_distance(core_);
   std::vector<KeptPlace> kept;
   TokenPos above = 0;  // the last kept, counted from the end
   for (const Stop* stop : std::views::reverse(places)) {
@@ -165,14 +166,14 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, Toke
     const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);
     const TokenPos distance = end - stop->position;
     const bool is_step =
-        distance >= std::min(std::max(2 * above, options_.merged_chunk), above + sparse);
+        distance >= std::min(std::max(2 * above, core_.options.merged_chunk), above + sparse);
     if (!goes_on && !shared && !is_step) continue;
     KeptPlace place;
     place.position = stop->position;
-    place.snapshot = memory_.tree().snapshot(stop->node);
+    place.snapshot = core_.memory.tree().snapshot(stop->node);
     place.marks = stop->marks;
     place.role = goes_on ? PlaceRole::kGoesOn : shared ? PlaceRole::kShared : PlaceRole::kStep;
-    if (stop->has_snapshot) place.bytes = memory_.snapshot_bytes(stop->position);
+    if (stop->has_snapshot) place.bytes = core_.memory.snapshot_bytes(stop->position);
     if (asked_again) place.logits = logits;
     if (asked_again) place.bytes += logits->bytes.size();
     place.needs_snapshot = stop->has_snapshot;
@@ -183,10 +184,10 @@ std::vector<KeptPlace> StateCache::places_worth_keeping(const Match& match, Toke
   return kept;
 }
 
-void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
-  if (lower_ == nullptr || !memory_.enabled() || keys.empty()) return;
-  const Match match = memory_.match(space, keys);
-  const StateNeeds& needs = memory_.tree().needs();
+void ColdStates::persist(SpaceKey space, TokenSpan keys) {
+  if (core_.lower == nullptr || !core_.memory.enabled() || keys.empty()) return;
+  const Match match = core_.memory.match(space, keys);
+  const StateNeeds& needs = core_.memory.tree().needs();
   KeptPath path;
   path.space = space;
   path.places = places_worth_keeping(match, keys);
@@ -195,40 +196,13 @@ void StateCache::keep_below(SpaceKey space, TokenSpan keys) {
   if (length == 0) return;
   path.keys.assign(keys.begin(), keys.begin() + length);
   if (needs.blocks) {
-    for (const BlockUse& use : memory_.tree().rows(match.node, length)) {
+    for (const BlockUse& use : core_.memory.tree().rows(match.node, length)) {
       path.rows.push_back({use.block, use.range});
     }
   }
-  path.bytes_per_token = needs.blocks ? memory_.bytes_per_token() : 0;
+  path.bytes_per_token = needs.blocks ? core_.memory.bytes_per_token() : 0;
   path.needs_places = needs.snapshot;
-  lower_->keep(std::move(path));
-}
-
-// As store_live(), where the slot goes on holding what is stored.
-bool StateCache::keep_live(Live& held, SlotId slot, bool essential) {
-  const StoreOutcome outcome = store_live(held, slot, essential);
-  if (!outcome.stored) return false;
-  held.kept = storable_length(held);
-  held.filed = outcome.filed;
-  return true;
-}
-
-bool StateCache::keep_idle() {
-  bool any = false;
-  const JournaledCall call(journal_, [](CacheJournal& to) { to.keep_idle(); });
-  for (std::size_t i = 0; i < live_.size(); ++i) {
-    Live& held = live_[i];
-    const bool idle = held.prompt.empty();
-    const TokenPos length = storable_length(held);
-    if (!idle || unsaved_bytes(held) == 0 || held.offered == length) continue;
-    // Nothing makes way for what lies in a slot as well, unless it goes on to the tier below.
-    if (lower_ == nullptr && unsaved_bytes(held) > memory_.room()) continue;
-    held.offered = length;
-    any = true;
-    if (!keep_live(held, SlotId{static_cast<int>(i)}, false)) continue;
-    keep_below(held.space, keys_of(held).first(static_cast<std::size_t>(length)));
-  }
-  return any;
+  core_.lower->keep(std::move(path));
 }
 
 }  // namespace holdfast

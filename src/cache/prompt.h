@@ -1,0 +1,31 @@
+// Prompt: a prompt as the cache sees it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "cache/prompt_ends.h"
+#include "state/space.h"
+#include "state/tokens.h"
+#include "tier/path_name.h"
+
+namespace holdfast {
+
+// What it refers to outlives the request.
+struct Prompt {
+  SpaceKey space;
+  TokenSpan tokens;
+  TokenSpan keys;                  // what its states are filed under, one for each token
+  std::span<const TokenPos> cuts;  // its grid
+  std::span<const MessageSpan> spans;
+  bool reuse = true;
+  // Where the header that opens the answer ends and what history will not repeat
+  // begins; none: not known.
+  std::optional<TokenPos> header_end;
+  std::span<const PathName> names;  // of its keys, where there is a tier below
+  EndKey end;                       // of its keys, if it may use what is kept
+  std::uint64_t number = 0;         // of the request, for the journal
+};
+
+}  // namespace holdfast
