@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "api/json_fields.h"
@@ -379,6 +381,58 @@ TEST(ApiCache, StatusMetricsAndClearing) {
   const auto wrong = server.ask("POST", "/cache");
   EXPECT_EQ(wrong.status, 405);
   EXPECT_TRUE(wrong.has("Allow: GET, DELETE"));
+}
+
+// Closed, it holds up the engine's thread at its next chunk.
+class Gate {
+ public:
+  FakeFault pass() {
+    std::unique_lock lock(mutex_);
+    reached_ = true;
+    news_.notify_all();
+    news_.wait(lock, [&] { return open_; });
+    return FakeFault::kNone;
+  }
+  void wait_until_reached() {
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, [&] { return reached_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    news_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable news_;
+  bool open_ = false;
+  bool reached_ = false;
+};
+
+// The engine is in the middle of a chunk, so the cache is not cleared yet. Whoever needs the
+// worker is answered all the same, and long before DELETE /cache gives up.
+TEST(ApiCache, ClearingHoldsUpNobodyElse) {
+  Gate gate;
+  FakeOptions slow{.slots = 2, .context_tokens = 4096};
+  slow.faults = [&](FakeOperation operation) {
+    return operation == FakeOperation::kPrefill ? gate.pass() : FakeFault::kNone;
+  };
+  TestServer server({}, {}, slow);
+  server.load();
+  TestClient chat(server.api().port());
+  chat.send(
+      TestServer::request_text("POST", "/v1/completions", R"({"prompt":"a","max_tokens":1})"));
+  gate.wait_until_reached();
+  TestClient clearing(server.api().port());
+  clearing.send(TestServer::request_text("DELETE", "/cache", ""));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(server.ask("GET", "/health").status, 200);
+  EXPECT_EQ(server.ask("GET", "/metrics").status, 200);
+  EXPECT_EQ(server.ask("POST", "/tokenize", R"({"content":"abc"})").status, 200);
+  gate.open();
+  const auto cleared = clearing.read_answer();
+  EXPECT_EQ(cleared.status, 200) << "it had given up: " << cleared.body;
+  EXPECT_EQ(chat.read_answer().status, 200);
 }
 
 // --- POST /slots/{id} ------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <chrono>
-#include <future>
 
 #include "api/access.h"
 #include "api/answered.h"
@@ -300,6 +299,20 @@ std::string summary_of(const CacheStatus& status) {
 
 HttpResponse ok(std::string body) { return {.body = std::move(body)}; }
 
+HttpResponse cleared_page(ByteCount freed) {
+  std::string out;
+  {
+    ObjectWriter object(out);
+    object.text("object", "cache.cleared");
+    count(object, "freed_bytes", freed);
+  }
+  return ok(std::move(out));
+}
+
+Error not_cleared(const Error& why) {
+  return {why.code, "The cache is not cleared yet. " + why.message + " Try again later.", ""};
+}
+
 std::string tenant_of(const HttpRequest& request, const std::string& key_name) {
   return tenant_name(key_name, request.query_value("cache_salt"));
 }
@@ -385,22 +398,14 @@ boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpReq
   co_await responder.send(std::move(response));
 }
 
-HttpResponse clear_cache(const Backend& backend, const HttpRequest&) {
-  std::future<ByteCount> freed = backend.scheduler->clear_cache();
-  if (freed.wait_for(kClearPatience) != std::future_status::ready) {
-    return error_response({ErrorCode::kUnavailable,
-                           "The cache is not cleared yet: the server is busy. Try again later.",
-                           ""});
-  }
-  std::string out;
-  try {
-    ObjectWriter object(out);
-    object.text("object", "cache.cleared");
-    count(object, "freed_bytes", freed.get());
-  } catch (const std::future_error&) {  // the scheduler ended before it came to it
-    return error_response({ErrorCode::kUnavailable, "The server is shutting down.", ""});
-  }
-  return ok(std::move(out));
+boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest&,
+                                         HttpResponder& responder) {
+  const BeginAsking<ByteCount> begin = [&](SlotAnswer<ByteCount> answer) {
+    context.backend->scheduler->clear_cache(std::move(answer));
+  };
+  const auto freed = co_await answered_within<ByteCount>(context.io, kClearPatience, begin);
+  HttpResponse response = freed ? cleared_page(*freed) : error_response(not_cleared(freed.error()));
+  co_await responder.send(std::move(response));
 }
 
 HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,

@@ -92,8 +92,9 @@ using TokensOnDisk = std::function<std::optional<TokenPos>(const ConversationSta
 // GET /cache. Waits a little for the scheduler's next turn, which lists the conversations.
 boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest& request,
                                         HttpResponder& responder);
-// DELETE /cache. Waits for the scheduler's next turn, so not on the I/O thread.
-[[nodiscard]] HttpResponse clear_cache(const Backend& backend, const HttpRequest& request);
+// DELETE /cache. Waits for the scheduler's next turn, and holds no thread up meanwhile.
+boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest& request,
+                                         HttpResponder& responder);
 // GET /cache/receipts?limit=N, newest first. `key_name` is ApiKeys::name_of the
 // asker. The receipts of salted requests are shown to those who name the salt:
 // ?cache_salt=...

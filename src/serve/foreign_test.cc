@@ -62,7 +62,7 @@ class Process {
     }
   }
   void clear() {
-    (void)bench_->scheduler.clear_cache();
+    (void)bench_->clear_cache();
     bench_->turn();
     while (lower_.work()) {
     }

@@ -322,7 +322,7 @@ TEST_P(Restart, ClearingClearsTheFolderToo) {
   process.run(prompt);
   process.end();
   EXPECT_GT(process.store().stats().blobs(), 0U);
-  const auto freed = process.bench().scheduler.clear_cache();
+  const auto freed = process.bench().clear_cache();
   process.bench().turn();
   process.work();
   EXPECT_EQ(process.store().stats().blobs(), 0U);

@@ -180,15 +180,15 @@ CacheStatus Scheduler::cache_status() const {
   return status;
 }
 
-std::future<ByteCount> Scheduler::clear_cache() {
-  std::future<ByteCount> freed;
+void Scheduler::clear_cache(SlotAnswer<ByteCount> answer) {
+  bool taken = false;
   {
     const std::lock_guard lock(mutex_);
-    if (stop_) return std::promise<ByteCount>().get_future();  // broken: nobody will come to it
-    freed = clears_.emplace_back().get_future();
+    taken = !stop_;
+    if (taken) clears_.push_back(answer);
   }
+  if (!taken) return answer(stopping_error());
   news_.notify_one();
-  return freed;
 }
 
 void Scheduler::list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer) {
@@ -312,7 +312,7 @@ bool Scheduler::turn() {
 void Scheduler::take_arrivals() {
   bool cut = false;
   std::vector<std::string> tool_calls;
-  std::vector<std::promise<ByteCount>> clears;
+  std::vector<SlotAnswer<ByteCount>> clears;
   {
     const std::lock_guard lock(mutex_);
     tool_calls.swap(tool_calls_);
@@ -335,10 +335,10 @@ void Scheduler::take_arrivals() {
       if (ended_[i].first == id) cache_.called_tool(slots_[i].id, ended_[i].second);
     }
   }
-  for (auto& promise : clears) {
+  for (const auto& answer : clears) {
     const ByteCount freed = cache_.clear();
     publish_status();  // whoever looks next sees it
-    promise.set_value(freed);
+    answer(freed);
   }
   answer_list_asks();
   if (cut) end_everything();

@@ -39,7 +39,6 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -195,8 +194,8 @@ class Scheduler {
   [[nodiscard]] const ReceiptLog& receipts() const { return receipts_; }
   // Drops every state in memory and in idle slots; what a running request needs
   // stays in its slot. The answer is how many bytes of memory that freed, at the
-  // loop's next turn; none comes (a broken promise) once the server stops.
-  [[nodiscard]] std::future<ByteCount> clear_cache();
+  // loop's next turn; kUnavailable once the server stops.
+  void clear_cache(SlotAnswer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
   // turn. kUnavailable once the server stops.
   void list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer);
@@ -371,7 +370,7 @@ class Scheduler {
   std::optional<StopMode> stop_ GUARDED_BY(mutex_);
   std::vector<std::string> tool_calls_ GUARDED_BY(mutex_);
   bool lower_news_ GUARDED_BY(mutex_) = false;
-  std::vector<std::promise<ByteCount>> clears_ GUARDED_BY(mutex_);
+  std::vector<SlotAnswer<ByteCount>> clears_ GUARDED_BY(mutex_);
   std::vector<ListAsk> list_asks_ GUARDED_BY(mutex_);
   std::vector<SlotTask> new_slot_tasks_ GUARDED_BY(mutex_);
   std::size_t slot_tasks_waiting_ GUARDED_BY(mutex_) = 0;  // new ones included

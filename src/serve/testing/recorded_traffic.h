@@ -281,7 +281,7 @@ class RecordedTraffic {
     const auto& [id, client] = clients_[clients_.size() - 1 - pick(static_cast<unsigned>(lately))];
     if (chance(6)) scheduler_->cancel(id);
     if (chance(5)) scheduler_->note_tool_call(id);
-    if (chance(60)) (void)scheduler_->clear_cache();
+    if (chance(60)) scheduler_->clear_cache([](const Result<ByteCount>&) {});
     if (chance(8)) scheduler_->keep_idle_states();
     if (chance(7)) clock_.advance(std::chrono::seconds(pick(30)));
     const SlotAsk ask{SlotId{static_cast<int>(pick(3))}, {7, 100 + pick(2)}, nullptr};

@@ -92,6 +92,14 @@ struct Bench {
     const auto engine_violations = engine.check();
     ASSERT_TRUE(engine_violations.empty()) << engine_violations.front();
   }
+  // The bytes freed, once a turn has come to it.
+  std::shared_ptr<std::optional<ByteCount>> clear_cache() {
+    auto freed = std::make_shared<std::optional<ByteCount>>();
+    scheduler.clear_cache([freed](const Result<ByteCount>& bytes) {
+      if (bytes) *freed = *bytes;
+    });
+    return freed;
+  }
   std::string run(const std::string& prompt, TokenPos max_tokens = 20) {
     const auto recorder = submit(prompt, max_tokens);
     turn_until_ended(*recorder);
