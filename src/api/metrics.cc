@@ -222,6 +222,9 @@ void write_disk(MetricsWriter& out, const CacheStatus& cache) {
       .sample(disk.store.quarantined);
   out.counter("holdfast_disk_failures_total", "Calls that the system answered with an error.")
       .sample(disk.store.failed);
+  out.counter("holdfast_disk_answers_missed_total",
+              "Answers whose token ids could not be written when they were given.")
+      .sample(disk.answers_missed);
 }
 
 void write_proofs(MetricsWriter& out, const SchedulerStatus& server) {

@@ -510,6 +510,11 @@ LowerStatus LowerTier::status() const {
   return status;
 }
 
+void LowerTier::count_missed_answer() {
+  const std::lock_guard lock(mutex_);
+  ++published_.answers_missed;
+}
+
 bool LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
   std::unique_lock lock(mutex_);
   hurry_ = true;

@@ -111,6 +111,8 @@ class LowerTier final : public Below {
 
   // -- any thread ---------------------------------------------------------------
   [[nodiscard]] LowerStatus status() const;
+  // Beside states a folder keeps answers; one could not be written.
+  void count_missed_answer();
   // Returns when all that waited has been written (true), or when `go_on`, which is asked
   // now and then with the bytes left, says no.
   bool flush(const std::function<bool(ByteCount)>& go_on);

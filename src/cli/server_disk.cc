@@ -86,10 +86,11 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
                        std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock)
     : folder_(std::move(folder)),
       store_(std::move(store)),
+      clock_(clock),
       tier_(*store_, std::move(known), clock, options) {
   store_->on_renewed = [this] {
     Log::warn(folder_ + " had gone and is made anew; answers are not affected");
-    if (history_ != nullptr) begin_answers();
+    if (answers_ != nullptr) answers_->begin_in(store_->files());
   };
   tier_.on_trouble = [this](const std::string& what) {
     if (what.empty()) {
@@ -127,24 +128,20 @@ void ServerDisk::remember_answers(TokenHistory& history, Token vocabulary) {
     static_cast<void>(history.recall(std::move(answer), vocabulary));
   });
   if (store_->role() == StoreRole::kReader) return;
-  history_ = &history;
-  begin_answers();
-  history.on_remembered = [this](const RememberedAnswer& answer) {
-    tier_.ask([this, answer] {
-      if (answers_ == nullptr) return;
-      if (auto kept = answers_->append(answer); !kept) Log::warn(kept.error().message);
-    });
+  answers_ = std::make_unique<AnswerKeeper>(store_->files(), history, clock_);
+  answers_->on_trouble = [this](const std::string& what) {
+    if (what.empty()) {
+      Log::info("answers are written to " + folder_ + " again");
+    } else {
+      Log::warn("an answer could not be written to " + folder_ + ": " + what +
+                "; it is tried again later. Until then a restart would forget it");
+    }
   };
-}
-
-void ServerDisk::begin_answers() {
-  answers_.reset();
-  auto log = AnswerLog::begin(store_->files(), history_->answers());
-  if (log) {
-    answers_ = std::move(*log);
-  } else {
-    Log::warn("answers are not remembered across a restart: " + log.error().message);
-  }
+  answers_->on_missed = [this] { tier_.count_missed_answer(); };
+  answers_->begin();
+  history.on_remembered = [this](const RememberedAnswer& answer) {
+    tier_.ask([this, answer] { answers_->keep(answer); });
+  };
 }
 
 std::string ServerDisk::summary() const {
@@ -157,6 +154,7 @@ std::string ServerDisk::summary() const {
 }
 
 void ServerDisk::finish(const std::function<bool()>& cut) {
+  if (answers_ != nullptr) tier_.ask([this] { answers_->finish(); });
   const ByteCount all = std::max<ByteCount>(tier_.status().bytes_waiting, 1);
   ProgressLine bar(Log::logger(), "writing states to disk");
   const bool done = tier_.flush([&](ByteCount left) {

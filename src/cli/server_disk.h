@@ -5,13 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "cache/answer_keeper.h"
 #include "cache/fingerprint.h"
 #include "cache/folder_survey.h"
 #include "cache/lower_tier.h"
 #include "cache/token_history.h"
 #include "cli/options.h"
 #include "env/clock.h"
-#include "tier/answer_log.h"
 #include "tier/lasting_folder.h"
 
 namespace holdfast {
@@ -43,14 +43,13 @@ class ServerDisk {
  private:
   ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
              std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock);
-  void begin_answers();
   [[nodiscard]] std::string summary() const;
 
   const std::string folder_;
   std::unique_ptr<LastingFolder> store_;
-  TokenHistory* history_ = nullptr;     // whose answers are kept
-  std::unique_ptr<AnswerLog> answers_;  // its thread's; null: they cannot be kept
-  FolderSurvey survey_;                 // of when the server started
+  const Clock& clock_;
+  std::unique_ptr<AnswerKeeper> answers_;  // its thread's; null: none are kept
+  FolderSurvey survey_;                    // of when the server started
   bool holds_foreign_ = false;
   LowerTier tier_;
 };

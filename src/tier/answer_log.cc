@@ -145,9 +145,13 @@ Result<std::unique_ptr<AnswerLog>> AnswerLog::begin(FileSystem& files,
   return std::unique_ptr<AnswerLog>(new AnswerLog(std::move(file.value), bytes.size()));
 }
 
+bool AnswerLog::has_room_for(const RememberedAnswer& answer) const {
+  return size_ + sizeof(Head) + sizeof(Fixed) + answer.ids.size() * sizeof(Token) <= kFileBytesMax;
+}
+
 Result<void> AnswerLog::append(const RememberedAnswer& answer) {
+  if (!has_room_for(answer)) return Error{ErrorCode::kIo, "the file of answers is full", {}};
   const auto record = encode_answer(answer);
-  if (size_ + record.size() > kFileBytesMax) return {};
   const std::span<const std::byte> pieces[] = {record};
   if (const int failed = append_all(*file_, pieces); failed != 0) {
     size_ = kFileBytesMax;  // what follows a torn record would not be read

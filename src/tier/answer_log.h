@@ -50,8 +50,10 @@ class AnswerLog {
   [[nodiscard]] static Result<std::unique_ptr<AnswerLog>> begin(
       FileSystem& files, std::span<const RememberedAnswer> answers);
 
-  // In the hands of the system when it returns: a crash of this process does not lose it. A
-  // file that has grown too large takes no more, until the next begin().
+  // False: the file has grown too large. It is time for the next begin().
+  [[nodiscard]] bool has_room_for(const RememberedAnswer& answer) const;
+  // In the hands of the system when it returns: a crash of this process does not lose it. After
+  // an Error the file may end in a part of a record, and takes no more: the next begin() is due.
   [[nodiscard]] Result<void> append(const RememberedAnswer& answer);
 
  private:

@@ -94,7 +94,8 @@ TEST(AnswerLog, AFullDiskEndsTheLogAndNothingElse) {
   files.set_capacity(files.bytes("answers/00000001.hfa").size() + 5);
   EXPECT_FALSE((*log)->append(answer(1)).ok());
   files.set_capacity(1 << 20);
-  EXPECT_TRUE((*log)->append(answer(2)).ok());
+  EXPECT_FALSE((*log)->has_room_for(answer(2)));
+  EXPECT_FALSE((*log)->append(answer(2)).ok()) << "it would not be read";
   EXPECT_EQ(all_of(files), std::vector{answer(0)});
 }
 

@@ -1,0 +1,54 @@
+#include "cache/answer_keeper.h"
+
+#include <utility>
+
+namespace holdfast {
+
+void AnswerKeeper::begin() { static_cast<void>(begin_anew()); }
+
+void AnswerKeeper::begin_in(FileSystem& files) {
+  files_ = &files;
+  begin();
+}
+
+void AnswerKeeper::keep(const RememberedAnswer& answer) {
+  if (!write(answer) && on_missed) on_missed();
+}
+
+void AnswerKeeper::finish() {
+  if (log_ == nullptr) begin();
+}
+
+bool AnswerKeeper::write(const RememberedAnswer& answer) {
+  if (log_ == nullptr && clock_.now() < again_) return false;
+  if (log_ == nullptr || !log_->has_room_for(answer)) return begin_anew();  // it is among them
+  if (const auto appended = log_->append(answer); !appended) {
+    log_.reset();  // what follows a torn record would not be read
+    note_trouble(appended.error().message);
+    return false;
+  }
+  return true;
+}
+
+bool AnswerKeeper::begin_anew() {
+  log_.reset();
+  auto begun = AnswerLog::begin(*files_, history_.answers());
+  if (!begun) {
+    note_trouble(begun.error().message);
+    return false;
+  }
+  log_ = std::move(*begun);
+  note_success();
+  return true;
+}
+
+void AnswerKeeper::note_trouble(const std::string& what) {
+  again_ = clock_.now() + kPauseAfterFailure;
+  if (!std::exchange(in_trouble_, true) && on_trouble) on_trouble(what);
+}
+
+void AnswerKeeper::note_success() {
+  if (std::exchange(in_trouble_, false) && on_trouble) on_trouble("");
+}
+
+}  // namespace holdfast
