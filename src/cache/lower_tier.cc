@@ -337,13 +337,16 @@ void LowerTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
   if (!facts) return note_trouble(facts.error().message);
   blob.saves = saves ? *saves : at.plan.rows_save(facts->bytes);
   if (store_.holds(*facts)) return;
+  const ByteCount place = saves ? facts->bytes : 0;  // rows count until they are written
   const auto answer = store_.put(blob, at.moment);
-  if (!answer) return note_trouble(answer.error().message);
+  if (!answer) return note_trouble(answer.error().message, place);
   if (*answer == PutAnswer::kDeclined && store_.stats().full) {
-    return note_trouble("the volume is full");
+    return note_trouble("the volume is full", place);
   }
   // There was room when this began.
-  if (*answer == PutAnswer::kDeclined && !at.core_written()) give_up_core();
+  if (*answer == PutAnswer::kDeclined && !at.core_written()) {
+    give_up_path("there is no room any more", place);
+  }
   const bool was_there =
       std::ranges::find(at.plan.there, facts->key, &BlobWorth::key) != at.plan.there.end();
   if (*answer == PutAnswer::kStored && facts->kind == BlobKind::kRows && !was_there) {
@@ -379,13 +382,23 @@ double LowerTier::bytes_per_s_now() const {
 }
 
 // The rest of the path is given up: the next one that goes this way brings it along.
-void LowerTier::note_trouble(const std::string& what) {
+void LowerTier::note_trouble(const std::string& what, ByteCount place) {
   publish();  // whoever is told finds it counted
   if (!in_trouble_ && on_trouble) on_trouble(what);
   in_trouble_ = true;
-  give_up_core();
+  give_up_path(what, place);
   const std::chrono::duration<double, std::milli> pause(options_.pause_after_failure_ms);
   write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
+}
+
+// What has been written stays. `place`: bytes of the place that it failed at.
+void LowerTier::give_up_path(const std::string& why, ByteCount place) {
+  const ByteCount left = keeping_->left() + place;
+  give_up_core();
+  const std::lock_guard lock(mutex_);
+  ++published_.given_up.paths;
+  published_.given_up.bytes += left;
+  published_.given_up.why = why;
 }
 
 void LowerTier::finish_path() {
@@ -504,8 +517,7 @@ LowerStatus LowerTier::status() const {
   const std::lock_guard lock(mutex_);
   LowerStatus status = published_;
   status.paths_waiting = paths_.size() + (working_ ? 1 : 0);
-  status.bytes_waiting = left_;
-  for (const KeptPath& path : paths_) status.bytes_waiting += path.bytes();
+  status.bytes_waiting = waiting_bytes();
   status.bytes_per_ms = bytes_per_ms_;
   return status;
 }
@@ -515,21 +527,35 @@ void LowerTier::count_missed_answer() {
   ++published_.answers_missed;
 }
 
-bool LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
+ByteCount LowerTier::waiting_bytes() const {
+  ByteCount bytes = left_;
+  for (const KeptPath& path : paths_) bytes += path.bytes();
+  return bytes;
+}
+
+Flushed LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
+  Flushed flushed;
   std::unique_lock lock(mutex_);
+  const GivenUp before = published_.given_up;
+  const std::uint64_t lost_before = published_.lost;
   hurry_ = true;
   news_.notify_all();
-  for (;;) {
-    if (paths_.empty() && !working_ && urgent_.empty()) return true;
-    if (stop_) return false;
-    ByteCount left = left_;
-    for (const KeptPath& path : paths_) left += path.bytes();
+  while (!paths_.empty() || working_ || !urgent_.empty()) {
+    const ByteCount left = waiting_bytes();
     lock.unlock();
     const bool goes_on = go_on(left);
     lock.lock();
-    if (!goes_on) return false;
+    flushed.cut = stop_ || !goes_on;
+    if (flushed.cut) break;
     idle_.wait_for(lock, kGlance);
   }
+  if (flushed.cut) flushed.waiting_bytes = waiting_bytes();
+  flushed.given_up = published_.given_up;
+  flushed.given_up.paths -= before.paths;
+  flushed.given_up.bytes -= before.bytes;
+  if (flushed.given_up.paths == 0) flushed.given_up.why.clear();
+  flushed.lost = published_.lost - lost_before;
+  return flushed;
 }
 
 std::vector<std::string> LowerTier::check() const {

@@ -66,6 +66,15 @@ struct LowerOptions {
   double bytes_per_ms = 0.3e6;  // until something was read: a disk of the slower kind
 };
 
+// What came of a flush.
+struct Flushed {
+  ByteCount waiting_bytes = 0;  // it was cut short, and so much still waits, at most
+  bool cut = false;
+  GivenUp given_up;        // since it began: the store failed, or had no room any more
+  std::uint64_t lost = 0;  // parts that memory dropped before they were written
+  [[nodiscard]] bool all() const { return !cut && given_up.paths == 0 && lost == 0; }
+};
+
 class LowerTier final : public Below {
  public:
   // `known` may be null: then every prompt is looked up.
@@ -113,9 +122,10 @@ class LowerTier final : public Below {
   [[nodiscard]] LowerStatus status() const;
   // Beside states a folder keeps answers; one could not be written.
   void count_missed_answer();
-  // Returns when all that waited has been written (true), or when `go_on`, which is asked
-  // now and then with the bytes left, says no.
-  bool flush(const std::function<bool(ByteCount)>& go_on);
+  // Returns when nothing waits any more, or when `go_on`, which is asked now and then with the
+  // bytes left, says no. What the store chose not to keep, because other things are worth more,
+  // is not told of.
+  [[nodiscard]] Flushed flush(const std::function<bool(ByteCount)>& go_on);
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
@@ -136,13 +146,15 @@ class LowerTier final : public Below {
   template <typename AnyBlob>
   void put(AnyBlob& blob, std::optional<std::uint64_t> saves);
   [[nodiscard]] double bytes_per_s_now() const;
+  void note_trouble(const std::string& what, ByteCount place = 0);
+  void give_up_path(const std::string& why, ByteCount place);
   void give_up_core();
-  void note_trouble(const std::string& what);
   void finish_path();
   [[nodiscard]] ByteCount bytes_left() const;
   void note_left();
   void check_steps(std::vector<std::string>& violations) const REQUIRES_LOCK(mutex_);
   void publish();
+  [[nodiscard]] ByteCount waiting_bytes() const REQUIRES_LOCK(mutex_);
   [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock) REQUIRES_LOCK(mutex_);
 
   BlobStore& store_;

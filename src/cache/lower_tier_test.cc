@@ -65,7 +65,7 @@ class LowerTierTest : public ::testing::Test {
     };
   }
   bool flush() {
-    return tier_->flush([](ByteCount) { return true; });
+    return tier_->flush([](ByteCount) { return true; }).all();
   }
   template <typename T>
   T wait_for(const std::shared_ptr<Pending<T>>& answer) {
@@ -190,6 +190,50 @@ TEST_F(LowerTierTest, NothingIsWrittenTwice) {
     while (tier_->work()) EXPECT_EQ(tier_->check(), std::vector<std::string>{});
   }
   EXPECT_EQ(store_->stats().stored, 5U);  // four of rows, and the place
+}
+
+TEST_F(LowerTierTest, AFlushSaysWhatWasNotWritten) {
+  open();
+  const Held first(counting(200), {200});
+  const Held second(counting(200, 1000), {200});
+  tier_->keep(first.path());
+  tier_->keep(second.path());
+  files_.set_capacity(100);
+  tier_->start();
+  const Flushed failed = tier_->flush([](ByteCount) { return true; });
+  EXPECT_FALSE(failed.all());
+  EXPECT_EQ(failed.given_up.paths, 2U);
+  EXPECT_GE(failed.given_up.bytes, 2 * (200 * 3 + 40U));
+  EXPECT_NE(failed.given_up.why, "");
+  EXPECT_EQ(failed.waiting_bytes, 0U);
+
+  files_.set_capacity(1 << 20);
+  tier_->keep(first.path());
+  const Flushed written = tier_->flush([](ByteCount) { return true; });
+  EXPECT_TRUE(written.all()) << "what an earlier one has told of is not told again";
+  EXPECT_EQ(store_->stats().stored, 5U);
+}
+
+TEST_F(LowerTierTest, AFlushThatIsCutSaysWhatWaits) {
+  open();
+  const Held held(counting(200), {200});
+  tier_->keep(held.path());
+  const Flushed cut = tier_->flush([](ByteCount) { return false; });
+  EXPECT_FALSE(cut.all());
+  EXPECT_EQ(cut.waiting_bytes, held.path().bytes());
+  EXPECT_EQ(cut.given_up, GivenUp{});
+}
+
+TEST_F(LowerTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
+  open();
+  {
+    const Held held(counting(200), {200});
+    tier_->keep(held.path());
+  }
+  tier_->start();
+  const Flushed flushed = tier_->flush([](ByteCount) { return true; });
+  EXPECT_FALSE(flushed.all());
+  EXPECT_EQ(flushed.lost, 5U);  // four of rows, and the place
 }
 
 TEST_F(LowerTierTest, TroubleIsToldOnceAndEnds) {

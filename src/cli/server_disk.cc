@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "env/log.h"
 #include "state/parts.h"
@@ -42,6 +43,26 @@ ByteCount budget_for(const ServeOptions& options) {
   const auto space = std::filesystem::space(existing, unknown);
   if (unknown) return 1024 * kMebibyte;
   return (space.available + bytes_below(options.cache_dir)) / kShareOfFree / kMebibyte * kMebibyte;
+}
+
+// What a stop leaves out, for the log.
+std::vector<std::string> lines_about(const Flushed& flushed) {
+  std::vector<std::string> lines;
+  const GivenUp& given_up = flushed.given_up;
+  if (flushed.cut) {
+    lines.push_back("cut short: up to " + human_bytes(flushed.waiting_bytes) +
+                    " of states were not written to disk");
+  }
+  if (given_up.paths > 0) {
+    lines.push_back("up to " + human_bytes(given_up.bytes) + " of states, of " +
+                    std::to_string(given_up.paths) +
+                    " conversations, could not be written to disk: " + given_up.why);
+  }
+  if (flushed.lost > 0) {
+    lines.push_back(std::to_string(flushed.lost) +
+                    " parts of states had left memory before they were written to disk");
+  }
+  return lines;
 }
 
 }  // namespace
@@ -157,16 +178,12 @@ void ServerDisk::finish(const std::function<bool()>& cut) {
   if (answers_ != nullptr) tier_.ask([this] { answers_->finish(); });
   const ByteCount all = std::max<ByteCount>(tier_.status().bytes_waiting, 1);
   ProgressLine bar(Log::logger(), "writing states to disk");
-  const bool done = tier_.flush([&](ByteCount left) {
+  const Flushed flushed = tier_.flush([&](ByteCount left) {
     bar.update(1.0F - static_cast<float>(std::min(left, all)) / static_cast<float>(all));
     return !cut();
   });
-  if (done) {
-    bar.finish();
-  } else {
-    bar.abandon();
-    Log::info("states that were not written yet are left out");
-  }
+  flushed.cut ? bar.abandon() : bar.finish();
+  for (const std::string& line : lines_about(flushed)) Log::warn(line);
   tier_.stop();
 }
 
