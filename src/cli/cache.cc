@@ -12,6 +12,7 @@
 #include "cli/cache_view.h"
 #include "cli/text_parts.h"
 #include "env/log.h"
+#include "tier/answer_log.h"
 #include "tier/blob_transfer.h"
 #include "tier/cache_folder.h"
 
@@ -52,7 +53,7 @@ Error not_ours_to_change(const std::string& folder) {
   return failure(ErrorCode::kUnavailable,
                  "The cache in " + folder +
                      " is in use by a running server, and only that may change it. Stop the "
-                     "server and try again.");
+                     "server and try again; DELETE /cache empties it while it runs.");
 }
 
 Result<CacheFolder> open_cache(const CacheOptions& options, const CacheWorld& world,
@@ -175,18 +176,28 @@ Result<CacheAnswer> verify_cache(const CacheOptions& options, const CacheWorld& 
 
 // --- less of it ---------------------------------------------------------------------------
 
+// What went, but for blobs, in bytes.
+struct Besides {
+  ByteCount quarantine = 0;
+  ByteCount answers = 0;
+};
+
 CacheAnswer freed_answer(const CacheOptions& options, DiskStore& store, std::uint64_t blobs,
-                         ByteCount bytes, ByteCount quarantine) {
+                         ByteCount bytes, Besides besides) {
+  const ByteCount all = bytes + besides.quarantine + besides.answers;
   if (options.json) {
     const Json json = {{"removed_blobs", blobs},
-                       {"freed_bytes", bytes + quarantine},
-                       {"freed_quarantine_bytes", quarantine},
+                       {"freed_bytes", all},
+                       {"freed_quarantine_bytes", besides.quarantine},
+                       {"freed_answers_bytes", besides.answers},
                        {"blobs", store.stats().blobs()},
                        {"bytes", store.stats().bytes()}};
     return {json.dump(2) + "\n"};
   }
-  std::string text = "Freed " + human_bytes(bytes + quarantine) + ": " + counted(blobs, "blob");
-  if (quarantine > 0) text += ", and " + human_bytes(quarantine) + " of the quarantine";
+  std::string text = "Freed " + human_bytes(all) + ": " + counted(blobs, "blob");
+  if (besides.quarantine > 0)
+    text += ", and " + human_bytes(besides.quarantine) + " of the quarantine";
+  if (besides.answers > 0) text += ", and " + human_bytes(besides.answers) + " of answers";
   return {text + ". " + counted(store.stats().blobs(), "blob") + ", " +
           human_bytes(store.stats().bytes()) + " are left.\n"};
 }
@@ -199,7 +210,7 @@ Result<CacheAnswer> collect(const CacheOptions& options, const CacheWorld& world
   const ByteCount quarantine = store.discard_quarantine();
   const ByteCount bytes = options.to ? store.shrink_to(*options.to, world.now_ms) : 0;
   store.tidy_space_notes();
-  return freed_answer(options, store, before - store.stats().blobs(), bytes, quarantine);
+  return freed_answer(options, store, before - store.stats().blobs(), bytes, {quarantine, 0});
 }
 
 Result<std::vector<BlobKey>> chosen(const CacheOptions& options,
@@ -228,8 +239,9 @@ Result<void> ask_about_all(const CacheOptions& options, const CacheWorld& world,
   if (!world.ask)
     return failure(ErrorCode::kInvalidArgument,
                    "`cache rm --all` removes everything; say --yes where nobody can be asked.");
-  const bool yes = world.ask("Remove all " + counted(stats.blobs(), "blob") + " (" +
-                             human_bytes(stats.bytes()) + ") from " + options.folder + "?");
+  const bool yes =
+      world.ask("Remove all " + counted(stats.blobs(), "blob") + " (" + human_bytes(stats.bytes()) +
+                ") and all answers from " + options.folder + "?");
   if (!yes) return failure(ErrorCode::kCancelled, "Nothing was removed.");
   return {};
 }
@@ -242,10 +254,18 @@ Result<CacheAnswer> remove_blobs(const CacheOptions& options, const CacheWorld& 
   if (!keys) return keys.error();
   if (auto asked = ask_about_all(options, world, store.stats()); !asked) return asked.error();
   const std::uint64_t before = store.stats().blobs();
-  // All means all: also what the index does not know.
+  // All means all: also what the index does not know, and what answers were made of.
   const ByteCount bytes = options.all ? store.shrink_to(0, world.now_ms) : store.remove(*keys);
   store.tidy_space_notes();
-  CacheAnswer answer = freed_answer(options, store, before - store.stats().blobs(), bytes, 0);
+  Besides besides;
+  if (options.all) {
+    const auto erased = AnswerLog::erase(cache->files());
+    if (!erased)
+      return failure(ErrorCode::kIo,
+                     "Not everything could be removed: " + erased.error().message + ".");
+    besides.answers = *erased;
+  }
+  CacheAnswer answer = freed_answer(options, store, before - store.stats().blobs(), bytes, besides);
   if (store.stats().failed > 0)
     return failure(ErrorCode::kIo, "Not everything could be removed: " +
                                        store.stats().last_failure + ". " + answer.text);

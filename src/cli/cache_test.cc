@@ -10,6 +10,7 @@
 #include "cli/cache_dir.h"
 #include "cli/cache_view.h"
 #include "cli/option_values.h"
+#include "tier/answer_log.h"
 #include "tier/cache_folder.h"
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/temp_folder.h"
@@ -361,6 +362,19 @@ TEST_F(CacheCommand, RmTakesKeysASpaceOrAll) {
   EXPECT_FALSE(blob_files().empty());
   EXPECT_TRUE(has(run({"rm", "--all", "--yes"}), "0 blobs, 0 B are left"));
   EXPECT_TRUE(blob_files().empty());
+}
+
+TEST_F(CacheCommand, RmAllLeavesNoAnswer) {
+  const std::vector<RememberedAnswer> said = {{1, kSpace, 2, 3, {4, 5, 6}}};
+  {
+    const auto cache = CacheFolder::open(dir(), {.budget = 1 << 24}, kNow);
+    ASSERT_TRUE(cache.ok());
+    ASSERT_TRUE(AnswerLog::begin(cache->files(), said).ok());
+  }
+  const fs::path answers = fs::path(dir()) / "answers";
+  ASSERT_FALSE(fs::is_empty(answers));
+  EXPECT_TRUE(has(run({"rm", "--all", "--yes"}), "of answers. 0 blobs"));
+  EXPECT_TRUE(fs::is_empty(answers));
 }
 
 TEST_F(CacheCommand, ExportAndImport) {

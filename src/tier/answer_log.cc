@@ -40,17 +40,20 @@ std::string file_name(std::uint64_t number) {
   return std::string(kFolder) + "/" + digits + kSuffix;
 }
 
-// Numbers of the files that are there, ascending. Names that are none are left alone.
+// Names that are none are left alone.
+bool is_log(const FolderEntry& entry) {
+  const std::string& name = entry.name;
+  return entry.kind == FolderEntry::Kind::kFile && name.size() == 12 && name.ends_with(kSuffix) &&
+         std::all_of(name.begin(), name.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Numbers of the files that are there, ascending.
 std::vector<std::uint64_t> numbers(FileSystem& files) {
   std::vector<std::uint64_t> found;
   const auto listed = uninterrupted([&] { return files.list(kFolder); });
   if (!listed.ok()) return found;
   for (const FolderEntry& entry : listed.value) {
-    const std::string& name = entry.name;
-    const bool named =
-        entry.kind == FolderEntry::Kind::kFile && name.size() == 12 && name.ends_with(kSuffix) &&
-        std::all_of(name.begin(), name.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
-    if (named) found.push_back(std::stoull(name.substr(0, 8)));
+    if (is_log(entry)) found.push_back(std::stoull(entry.name.substr(0, 8)));
   }
   std::ranges::sort(found);
   return found;
@@ -114,6 +117,25 @@ void AnswerLog::read(FileSystem& files, const std::function<void(RememberedAnswe
       take(std::move(answer));
     }
   }
+}
+
+// All that can be removed is, whatever fails.
+Result<ByteCount> AnswerLog::erase(FileSystem& files) {
+  const auto listed = uninterrupted([&] { return files.list(kFolder); });
+  if (listed.error == ENOENT) return ByteCount{0};
+  int failed = listed.error;
+  ByteCount bytes = 0;
+  for (const FolderEntry& entry : listed.value) {
+    if (!is_log(entry)) continue;
+    const std::string path = std::string(kFolder) + "/" + entry.name;
+    const int error = uninterrupted([&] { return files.remove(path); });
+    if (error != 0 && error != ENOENT) failed = error;
+    bytes += entry.bytes;
+  }
+  const int synced = uninterrupted([&] { return files.sync_folder(kFolder); });
+  if (failed == 0) failed = synced;
+  if (failed != 0) return io_error("the files of answers cannot be removed", failed);
+  return bytes;
 }
 
 Result<std::unique_ptr<AnswerLog>> AnswerLog::begin(FileSystem& files,

@@ -45,6 +45,10 @@ class AnswerLog {
   // Hands over what is there, oldest first; what cannot be read is left out. A reader's part.
   static void read(FileSystem& files, const std::function<void(RememberedAnswer)>& take);
 
+  // Removes all files of answers, and says how many bytes they had. A writer's part.
+  // REQUIRES: no log of this folder is written to any more.
+  [[nodiscard]] static Result<ByteCount> erase(FileSystem& files);
+
   // Begins a new file with these answers, and removes the older files. A writer's part.
   // REQUIRES: `files` outlives it.
   [[nodiscard]] static Result<std::unique_ptr<AnswerLog>> begin(

@@ -41,6 +41,19 @@ TEST(AnswerLog, WhatWasAppendedIsThereForTheNext) {
   EXPECT_EQ(files.file_paths(), std::vector<std::string>{"answers/00000002.hfa"});
 }
 
+TEST(AnswerLog, ErasedNothingIsLeft) {
+  SimulatedFiles files;
+  EXPECT_EQ(*AnswerLog::erase(files), 0U) << "there is no folder yet";
+  const std::vector<RememberedAnswer> some = {answer(0), answer(1)};
+  ASSERT_TRUE(AnswerLog::begin(files, some).ok());
+  const ByteCount bytes = files.bytes("answers/00000001.hfa").size();
+  EXPECT_EQ(*AnswerLog::erase(files), bytes);
+  EXPECT_TRUE(files.file_paths().empty());
+  files.lose_power_at(files.calls() + 1);
+  files.restart();
+  EXPECT_TRUE(all_of(files).empty()) << "nor does a crash bring it back";
+}
+
 TEST(AnswerLog, ReadingEndsAtTheFirstDamage) {
   SimulatedFiles files;
   auto log = AnswerLog::begin(files, {});
