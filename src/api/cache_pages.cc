@@ -18,7 +18,8 @@ constexpr std::size_t kReceiptsDefault = 20;
 constexpr std::size_t kReceiptsMax = 1000;
 // More than any machine has: --cache-ram -1.
 constexpr ByteCount kBudgetUnlimited = ByteCount{1} << 50U;
-// A turn of the scheduler takes as long as a chunk; this only ends a hang.
+// A turn of the scheduler takes as long as a chunk, and removing files not much longer; this only
+// ends a hang.
 constexpr std::chrono::seconds kClearPatience{10};
 // Long enough for most turns, short enough for a page that somebody looks at.
 constexpr std::chrono::seconds kListPatience{2};
@@ -299,12 +300,13 @@ std::string summary_of(const CacheStatus& status) {
 
 HttpResponse ok(std::string body) { return {.body = std::move(body)}; }
 
-HttpResponse cleared_page(ByteCount freed) {
+HttpResponse cleared_page(ByteCount freed, const CacheStatus& status) {
   std::string out;
   {
     ObjectWriter object(out);
     object.text("object", "cache.cleared");
     count(object, "freed_bytes", freed);
+    text_or_null(object, "left_on_disk", status.lower ? status.lower->left_by_clear : "");
   }
   return ok(std::move(out));
 }
@@ -400,11 +402,13 @@ boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpReq
 
 boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest&,
                                          HttpResponder& responder) {
+  Scheduler& scheduler = *context.backend->scheduler;
   const BeginAsking<ByteCount> begin = [&](SlotAnswer<ByteCount> answer) {
-    context.backend->scheduler->clear_cache(std::move(answer));
+    scheduler.clear_cache(std::move(answer));
   };
   const auto freed = co_await answered_within<ByteCount>(context.io, kClearPatience, begin);
-  HttpResponse response = freed ? cleared_page(*freed) : error_response(not_cleared(freed.error()));
+  HttpResponse response = freed ? cleared_page(*freed, scheduler.cache_status())
+                                : error_response(not_cleared(freed.error()));
   co_await responder.send(std::move(response));
 }
 

@@ -92,7 +92,8 @@ using TokensOnDisk = std::function<std::optional<TokenPos>(const ConversationSta
 // GET /cache. Waits a little for the scheduler's next turn, which lists the conversations.
 boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest& request,
                                         HttpResponder& responder);
-// DELETE /cache. Waits for the scheduler's next turn, and holds no thread up meanwhile.
+// DELETE /cache. Waits until memory and the cache folder are empty, and holds no thread up
+// meanwhile. Of the JSON, `left_on_disk`: null, or what stays in the folder, and why.
 boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest& request,
                                          HttpResponder& responder);
 // GET /cache/receipts?limit=N, newest first. `key_name` is ApiKeys::name_of the

@@ -15,6 +15,15 @@ void AnswerKeeper::keep(const RememberedAnswer& answer) {
   if (!write(answer) && on_missed) on_missed();
 }
 
+// What is there goes first: a disk that is full lets nothing be begun.
+Result<void> AnswerKeeper::clear() {
+  log_.reset();
+  const auto erased = AnswerLog::erase(*files_);
+  begin();
+  if (!erased) return erased.error();
+  return {};
+}
+
 void AnswerKeeper::finish() {
   if (log_ == nullptr) begin();
 }

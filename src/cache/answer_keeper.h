@@ -42,6 +42,8 @@ class AnswerKeeper {
   void begin_in(FileSystem& files);
   // REQUIRES: the history remembers it, or did.
   void keep(const RememberedAnswer& answer);
+  // Removes all that is there, and begins anew with what is remembered now.
+  [[nodiscard]] Result<void> clear();
   // Nothing more will come: what was missed is tried once more.
   void finish();
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tier/simulated_files.h"
+#include "tier/testing/simulated_files.h"
 
 namespace holdfast {
 namespace {
@@ -104,6 +104,25 @@ TEST_F(AnswerKeeperTest, AFullLogIsBegunAnewWithoutWhatIsForgotten) {
   EXPECT_EQ(missed_, 0);
   EXPECT_TRUE(told_.empty());
   EXPECT_LT(bytes_written(), AnswerLog::kFileBytesMax);
+}
+
+TEST_F(AnswerKeeperTest, ClearedNothingIsLeftAndItGoesOn) {
+  say(answer(1));
+  history_.clear();
+  EXPECT_TRUE(keeper_.clear().ok());
+  EXPECT_EQ(written(), Keys{});
+  say(answer(2));
+  EXPECT_EQ(written(), Keys{2});
+}
+
+TEST_F(AnswerKeeperTest, ClearingRemovesWhereNothingCanBeBegun) {
+  say(answer(1));
+  fill_disk();
+  files_.set_capacity(0);
+  history_.clear();
+  EXPECT_TRUE(keeper_.clear().ok());
+  EXPECT_EQ(written(), Keys{});
+  EXPECT_EQ(told_.size(), 1U);
 }
 
 TEST_F(AnswerKeeperTest, AFolderThatIsMadeAnewGetsAllThatIsRemembered) {

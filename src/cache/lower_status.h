@@ -27,6 +27,7 @@ struct LowerStatus {
   std::uint64_t paths_lost = 0;      // paths that there was no place for in the queue
   std::uint64_t paths_declined = 0;  // of which nothing that would be of use has room
   GivenUp given_up;
+  std::string left_by_clear;         // what the latest clear() left, and why; empty: nothing
   std::uint64_t answers_missed = 0;  // answers that could not be written when they were given
   double bytes_per_ms = 0.0;         // read, as measured
 };

@@ -491,11 +491,23 @@ void LowerTier::clear() {
     const std::lock_guard lock(mutex_);
     paths_.clear();
   }
-  ask([this] {
-    steps_left_.clear();
-    finish_path();
-    store_.shrink_to(0, clock_.unix_ms());
-  });
+  ask([this] { drop_everything(); });
+}
+
+void LowerTier::drop_everything() {
+  steps_left_.clear();
+  finish_path();
+  store_.shrink_to(0, clock_.unix_ms());
+  std::string left;
+  if (store_.role() != StoreRole::kWriter) {
+    left = "another server writes to the cache folder, and what is there stays";
+  } else {
+    if (store_.stats().bytes() > 0) left = "some states stay: " + store_.stats().last_failure;
+    const Result<void> rest = on_cleared ? on_cleared() : Result<void>{};
+    if (!rest) left = rest.error().message;
+  }
+  const std::lock_guard lock(mutex_);
+  published_.left_by_clear = std::move(left);
 }
 
 void LowerTier::distrust(SpaceKey space, const std::string& why) {

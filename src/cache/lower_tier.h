@@ -89,6 +89,9 @@ class LowerTier final : public Below {
   std::function<void()> on_news;
   // Told of the first failure and, with nothing, of the first success after it; for the log.
   std::function<void(const std::string&)> on_trouble;
+  // Called on its thread when a writer's states have been dropped by clear(), to drop what else
+  // the folder holds.
+  std::function<Result<void>()> on_cleared;
   // Told of each space before something of it is written.
   std::function<void(SpaceKey)> on_space;
 
@@ -111,7 +114,8 @@ class LowerTier final : public Below {
   [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
                                                         LowerChoice choice) override;
   void keep(KeptPath path) override;
-  // Drops everything that is there, and that waits.
+  // Drops everything that is there, and that waits. Done when what is asked after it is done;
+  // status() says what it left.
   void clear() override;
   void distrust(SpaceKey space, const std::string& why) override;
   void set_busy(bool busy) { busy_ = busy; }
@@ -151,6 +155,7 @@ class LowerTier final : public Below {
   void give_up_core();
   void finish_path();
   [[nodiscard]] ByteCount bytes_left() const;
+  void drop_everything();
   void note_left();
   void check_steps(std::vector<std::string>& violations) const REQUIRES_LOCK(mutex_);
   void publish();

@@ -113,6 +113,12 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
     Log::warn(folder_ + " had gone and is made anew; answers are not affected");
     if (answers_ != nullptr) answers_->begin_in(store_->files());
   };
+  tier_.on_cleared = [this]() -> Result<void> {
+    if (answers_ != nullptr) return answers_->clear();
+    const auto erased = AnswerLog::erase(store_->files());  // of a life that kept some
+    if (!erased) return erased.error();
+    return {};
+  };
   tier_.on_trouble = [this](const std::string& what) {
     if (what.empty()) {
       Log::info("states are written to " + folder_ + " again");

@@ -324,7 +324,9 @@ TEST_P(Restart, ClearingClearsTheFolderToo) {
   EXPECT_GT(process.store().stats().blobs(), 0U);
   const auto freed = process.bench().clear_cache();
   process.bench().turn();
+  EXPECT_FALSE(freed->has_value()) << "not before the folder is empty";
   process.work();
+  EXPECT_TRUE(freed->has_value());
   EXPECT_EQ(process.store().stats().blobs(), 0U);
   EXPECT_EQ(process.run(prompt).restored, 0);
 }

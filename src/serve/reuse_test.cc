@@ -237,6 +237,15 @@ TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
   EXPECT_EQ(receipt.missing.evicted.reason, EvictReason::kCleared);
 }
 
+TEST_P(Reuse, ClearingForgetsAnswers) {
+  TokenHistory history;
+  Bench bench({.kind = GetParam(), .slots = 1}, with_memory(), {.history = &history});
+  ASSERT_TRUE(history.recall({1, {2, 3}, 4, 5, {6}}, kFakeVocabulary));
+  bench.clear_cache();
+  bench.turn();
+  EXPECT_EQ(history.usage(), HistoryUsage{});
+}
+
 // Failure 3 of the design: a partial removal that the engine declines.
 TEST_P(Reuse, ARefusedCutIsPlannedAroundAndNothingIsLost) {
   bool refuse = false;

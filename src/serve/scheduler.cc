@@ -335,13 +335,18 @@ void Scheduler::take_arrivals() {
       if (ended_[i].first == id) cache_.called_tool(slots_[i].id, ended_[i].second);
     }
   }
-  for (const auto& answer : clears) {
-    const ByteCount freed = cache_.clear();
-    publish_status();  // whoever looks next sees it
-    answer(freed);
-  }
+  for (const auto& answer : clears) clear_everything(answer);
   answer_list_asks();
   if (cut) end_everything();
+}
+
+// The history first: below, the answers are written anew as it remembers them.
+void Scheduler::clear_everything(const SlotAnswer<ByteCount>& answer) {
+  if (history_ != nullptr) history_->clear();
+  const ByteCount freed = cache_.clear();
+  publish_status();  // whoever looks next sees it
+  if (lower_ == nullptr) return answer(freed);
+  lower_->ask([answer, freed] { answer(freed); });
 }
 
 void Scheduler::answer_list_asks() {

@@ -166,7 +166,7 @@ struct SlotBrought {
   double ms = 0.0;
 };
 
-// Gets the answer, on the scheduler's thread or the caller's. Must not block.
+// Gets the answer, on a thread of the server or the caller's. Must not block.
 template <typename T>
 using SlotAnswer = std::function<void(Result<T>)>;
 
@@ -192,9 +192,10 @@ class Scheduler {
   [[nodiscard]] SchedulerStatus status() const;
   [[nodiscard]] CacheStatus cache_status() const;
   [[nodiscard]] const ReceiptLog& receipts() const { return receipts_; }
-  // Drops every state in memory and in idle slots; what a running request needs
-  // stays in its slot. The answer is how many bytes of memory that freed, at the
-  // loop's next turn; kUnavailable once the server stops.
+  // Drops every state in memory, in idle slots and below, and forgets all answers; what a running
+  // request needs stays in its slot, and its answer is remembered. The answer is how many bytes of
+  // memory that freed, when all of it is done: on the thread of the tier below where there is one.
+  // kUnavailable once the server stops; none comes where the tier below is stopped first.
   void clear_cache(SlotAnswer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
   // turn. kUnavailable once the server stops.
@@ -255,6 +256,7 @@ class Scheduler {
     SlotAnswer<ConversationsStatus> answer;
   };
   void answer_list_asks();
+  void clear_everything(const SlotAnswer<ByteCount>& answer);
   // Waits for work, or so long at most; whether there is any.
   bool wait_for(std::unique_lock<std::mutex>& lock, std::optional<std::chrono::milliseconds> most,
                 const std::function<bool()>& has_work);
