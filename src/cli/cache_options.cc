@@ -182,8 +182,8 @@ Result<CacheOptions> parse_cache_options(std::span<const std::string> args,
       continue;
     }
     if (auto belongs = verify_option(args[at], options.action); !belongs) return belongs.error();
-    if (auto taken =
-            take_small_option(args, at, options, cache_options(), find_cache_option, "cache");
+    if (auto taken = take_small_option(args, at, options, cache_options(), find_cache_option,
+                                       "holdfast cache");
         !taken)
       return taken.error();
   }

@@ -91,8 +91,8 @@ Result<ChatOptions> parse_chat_options(std::span<const std::string> args, const 
       if (argument == "--") {
         words_only = true;
         ++at;
-      } else if (const auto taken =
-                     take_small_option(args, at, options, chat_options(), find_chat_option, "chat");
+      } else if (const auto taken = take_small_option(args, at, options, chat_options(),
+                                                      find_chat_option, "holdfast chat");
                  !taken) {
         return taken.error();
       }

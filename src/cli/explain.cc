@@ -168,7 +168,7 @@ Result<ExplainOptions> parse_explain_options(std::span<const std::string> args,
   for (std::size_t at = 0; at < args.size();) {
     if (args[at].starts_with('-')) {
       if (const auto taken = take_small_option(args, at, options, explain_options(),
-                                               find_explain_option, "explain");
+                                               find_explain_option, "holdfast explain");
           !taken)
         return taken.error();
       continue;

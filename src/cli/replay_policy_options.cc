@@ -168,8 +168,8 @@ Result<ReplayPolicyOptions> parse_replay_policy_options(std::span<const std::str
       options.traces.push_back(full[at++]);
       continue;
     }
-    if (auto taken =
-            take_small_option(full, at, options, replay_options(), find_replay_option, "replay");
+    if (auto taken = take_small_option(full, at, options, replay_options(), find_replay_option,
+                                       "holdfast replay");
         !taken)
       return taken.error();
   }

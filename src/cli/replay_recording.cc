@@ -166,8 +166,8 @@ Result<ReplayRecordingOptions> parse_replay_recording_options(std::span<const st
   ReplayRecordingOptions options;
   for (std::size_t at = 0; at < args.size();) {
     if (args[at].starts_with('-')) {
-      if (const auto taken =
-              take_small_option(args, at, options, replay_options(), find_replay_option, "replay");
+      if (const auto taken = take_small_option(args, at, options, replay_options(),
+                                               find_replay_option, "holdfast replay");
           !taken)
         return taken.error();
       continue;

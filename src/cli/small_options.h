@@ -2,7 +2,7 @@
 //
 // `Option` has a name, a value ("" for a flag: the placeholder in --help) and a
 // setter that says whether the value will do. The large table of `serve` has a
-// reader of its own (option_arguments.cc).
+// reader of its own (option_arguments.cc). `command` is what --help follows: "holdfast chat".
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ template <typename Option>
   for (const Option& option : all) known.push_back(option.name);
   return invalid_argument(
       name, "unknown option " + name +
-                did_you_mean(nearest_name(name, known), "; see holdfast " + command + " --help"));
+                did_you_mean(nearest_name(name, known), "; see " + command + " --help"));
 }
 
 // Takes the option at `args[at]`, with its value, and moves `at` behind it. `find`
