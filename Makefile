@@ -56,7 +56,7 @@ lint:
 	@scripts/setup.sh build test lint
 	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
 	$(call configure,release,all)
-	@git ls-files 'src/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option
+	@git ls-files 'src/*.cc' 'bench/policy/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option
 
 clean:
 	@rm -rf build

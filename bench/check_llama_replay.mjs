@@ -1,6 +1,6 @@
-// Does replay's re-implementation of llama-server reuse what the real one does?
+// Does holdfast-policy's re-implementation of llama-server reuse what the real one does?
 //
-//   node bench/check_llama_replay.mjs --server LLAMA_SERVER [--libraries DIR] [--holdfast PROGRAM]
+//   node bench/check_llama_replay.mjs --server LLAMA_SERVER [--libraries DIR] [--policy PROGRAM]
 //        [--model FILE] [--requests 250] [--cache-ram MiB] [--seed 1]
 //
 // Makes a trace of conversations that grow, are edited, asked again and share their beginning,
@@ -23,7 +23,7 @@ const tokens_used = 3000;
 const points_max = 2;
 
 function options() {
-  const chosen = { holdfast: 'build/holdfast', model: 'models/holdfast-pocket-q8_0.gguf', requests: 250, seed: 1, 'cache-ram': 512, port: 18911 };
+  const chosen = { policy: 'build/holdfast-policy', model: 'models/holdfast-pocket-q8_0.gguf', requests: 250, seed: 1, 'cache-ram': 512, port: 18911 };
   const args = process.argv.slice(2);
   for (let i = 0; i < args.length; i += 2) chosen[args[i].replace(/^--/, '')] = args[i + 1];
   if (!chosen.server) throw new Error('say which llama-server: --server PROGRAM');
@@ -123,7 +123,7 @@ let code = 1;
   }
   const budget = Number(chosen['cache-ram']) < 0 ? 'inf' : `${chosen['cache-ram']}M`;
   const cells = JSON.parse(
-    execFileSync(chosen.holdfast, ['replay', '--policy', 'llama-server', '--trace', trace, '--model', 'pocket', '--outputs', 'strip', '--budget', budget, '--json'], { stdio: ['ignore', 'pipe', 'ignore'] }),
+    execFileSync(chosen.policy, ['--policy', 'llama-server', '--trace', trace, '--model', 'pocket', '--outputs', 'strip', '--budget', budget, '--json'], { stdio: ['ignore', 'pipe', 'ignore'] }),
   );
   const simulated = cells[0].reused_tokens;
   const share = (tokens) => ((100 * tokens) / prompt).toFixed(2);

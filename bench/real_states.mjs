@@ -7,8 +7,10 @@
 // llama-server does with the same bytes. The replay knows memory alone: a server's slots keep
 // snapshots of their own besides (--slot-snapshots), so with a tenth it reuses more than is said here.
 // Restarts are not replayed; `SCENARIOS=real make bench` has them.
+//
+// The replay is that of the holdfast-policy beside PROGRAM (a target of the same build folder).
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { contestantsOf, withFlags } from './contestants.mjs';
 import { exactly } from './rounds.mjs';
@@ -23,12 +25,13 @@ if (!engine) {
   process.exit(2);
 }
 
+const policy = join(dirname(program), 'holdfast-policy');
 const percent = (share) => (100 * share).toFixed(2);
 
 function replayed(recording, model, slots, budget) {
   const peer = slots === 1 ? 'llama-server' : 'llama-server-4';
-  const args = ['replay', '--policy', `holdfast,${peer}`, '--trace', recording, '--model', model, '--machine', 'cpu', '--budget', budget, '--json'];
-  const [ours, theirs] = JSON.parse(execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  const args = ['--policy', `holdfast,${peer}`, '--trace', recording, '--model', model, '--machine', 'cpu', '--budget', budget, '--json'];
+  const [ours, theirs] = JSON.parse(execFileSync(policy, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
   return { ours, theirs };
 }
 

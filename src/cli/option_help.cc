@@ -115,7 +115,6 @@ Commands:
   holdfast doctor [-m MODEL]   look at machine, engine and disk; check the engine
   holdfast cache [command]     what is kept on disk: list, verify, trim, move
   holdfast replay FILE         what a recorded server did, again and explained
-  holdfast replay --policy     cache policies compared on a trace of requests
   holdfast version             print the version
 
 Start here:

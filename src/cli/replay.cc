@@ -3,33 +3,28 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/replay_policy.h"
 #include "cli/replay_recording.h"
 
 namespace holdfast {
 
 namespace {
 
-bool has(std::span<const std::string> args, std::initializer_list<const char*> names) {
-  return std::ranges::any_of(args, [&](const std::string& argument) {
-    return std::ranges::find(names, argument) != names.end();
-  });
+constexpr const char* kPoliciesMoved =
+    "holdfast: cache policies are compared by holdfast-policy, with the same options. It is built "
+    "with the tests: `ninja -C build holdfast-policy` leaves build/holdfast-policy.\n";
+
+bool asks_for_policies(const std::string& argument) {
+  return argument.starts_with("--policy") || argument.starts_with("--trace");
 }
 
 }  // namespace
 
 int replay_main(std::span<const std::string> args, const Environment& env) {
-  const bool policies = std::ranges::any_of(args, [](const std::string& argument) {
-    return argument.starts_with("--policy") || argument.starts_with("--trace");
-  });
-  const bool helps = has(args, {"--help", "-h", "help"});
-  if (helps) {
-    std::fputs((policies ? replay_policy_help() : replay_recording_help()).c_str(), stdout);
-    if (!policies)
-      std::fputs("\nCache policies on traces: holdfast replay --policy --help\n", stdout);
-    return 0;
+  if (std::ranges::any_of(args, asks_for_policies)) {
+    std::fputs(kPoliciesMoved, stderr);
+    return kExitUsage;
   }
-  return policies ? replay_policy_main(args, env) : replay_recording_main(args, env);
+  return replay_recording_main(args, env);
 }
 
 }  // namespace holdfast

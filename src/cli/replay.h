@@ -1,7 +1,5 @@
-// `holdfast replay`: requests of the past, once more.
-//
-//   replay FILE            what a recorded server decided, again and explained
-//   replay --policy ...    cache policies on request traces, without a model
+// `holdfast replay FILE`: what a recorded server decided, again and explained. Who asks for cache
+// policies on traces is told of holdfast-policy.
 #pragma once
 
 #include <span>

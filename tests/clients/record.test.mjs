@@ -1,14 +1,15 @@
 // serve --record and replay: what a server did with real states, done again without its model.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
-import { run, startServer, temporaryFolder } from './server.mjs';
+import { holdfast, run, startServer, temporaryFolder } from './server.mjs';
 import { ask, brief, converse, endless, user } from './talk.mjs';
 
 const few = { max_tokens: 12 };
 const secret = 'Rumpelstilzchen';
+const policy = join(dirname(holdfast), 'holdfast-policy');
 
 // Talks side by side that share a beginning, one that changes it, one that is broken off, one without
 // reuse; on two slots with little memory.
@@ -76,7 +77,7 @@ for (const [name, flags] of Object.entries({
       assert.match(JSON.stringify(json.advice), /14:03:0|changes/);
     }
     // Other caches on the same traffic, with this server's states and budget.
-    const compared = await run(['replay', '--policy', 'holdfast,llama-server,oracle', file, '--json']);
+    const compared = await run(['--policy', 'holdfast,llama-server,oracle', file, '--json'], { program: policy });
     assert.equal(compared.code, 0, compared.stderr);
     const cells = JSON.parse(compared.stdout);
     assert.deepEqual(cells.map(({ policy }) => policy), ['holdfast', 'llama-server', 'oracle']);
@@ -123,5 +124,8 @@ test('mistakes are named', async () => {
   assert.match((await run(['replay', join(folder, 'nowhere')])).stderr, /cannot read/);
   assert.equal((await run(['replay'])).code, 2);
   assert.match((await run(['replay', '--help'])).stdout, /--report/);
+  const moved = await run(['replay', '--policy', 'all', '--trace', there]);
+  assert.equal(moved.code, 2);
+  assert.match(moved.stderr, /^[^\n]*holdfast-policy, with the same options[^\n]*\n$/);
   assert.equal(existsSync(join(folder, 'nowhere')), false);
 });

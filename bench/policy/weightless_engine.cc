@@ -1,0 +1,86 @@
+#include "policy/weightless_engine.h"
+
+namespace holdfast::policy {
+
+WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tokens,
+                                   const Machine& machine, TraceClock& clock)
+    : model_(shape),
+      machine_(machine),
+      clock_(clock),
+      unit_(unit_for(shape)),
+      context_tokens_(context_tokens) {
+  const auto units = [&](ByteCount bytes) { return (bytes + unit_ - 1) / unit_; };
+  shape_.parts.push_back({.kind = PartKind::kExtent, .bytes_per_token = units(shape.row_bytes)});
+  if (shape.has_state()) {
+    shape_.parts.push_back({.kind = PartKind::kSnapshot, .bytes_fixed = units(shape.state_bytes)});
+  }
+}
+
+Result<void> WeightlessEngine::prefill(SlotId, TokenSpan chunk, LogitsOf) {
+  const TokenPos begin = length_;
+  length_ += length_of(chunk);
+  clock_.pass(machine_.read_ms(model_, begin, length_));
+  return {};
+}
+
+Result<void> WeightlessEngine::decode(std::span<const DecodeStep> steps) {
+  for (const DecodeStep& step : steps) length_ += length_of(step.tokens);
+  return {};
+}
+
+Result<Sampled> WeightlessEngine::sample(SlotId, Sampler&, TokenPos) {
+  return Error{ErrorCode::kUnsupported, "there is no model to sample from", {}};
+}
+
+bool WeightlessEngine::can_cut(SlotId, TokenPos position) const {
+  return shape_.cuts_anywhere() || position == length_ || position == 0;
+}
+
+CutAnswer WeightlessEngine::cut(SlotId slot, TokenPos position) {
+  if (!can_cut(slot, position)) return CutAnswer::kRefused;
+  length_ = position;
+  return CutAnswer::kDone;
+}
+
+Result<SavedState> WeightlessEngine::save(SlotId, SaveScope scope) const {
+  SavedState saved;
+  saved.scope = scope;
+  saved.length = length_;
+  saved.bytes = StateBytes(shape_.bytes_per_snapshot());
+  pass_copying(saved.bytes.size());
+  return saved;
+}
+
+Result<void> WeightlessEngine::load(SlotId, const SavedStateView& state) {
+  length_ = state.length;
+  pass_copying(state.bytes.size());
+  return {};
+}
+
+Result<ExtentRows> WeightlessEngine::save_rows(SlotId, TokenPos begin, TokenPos end) const {
+  ExtentRows rows;
+  rows.begin = begin;
+  rows.end = end;
+  rows.bytes = StateBytes(shape_.bytes_per_token() * static_cast<ByteCount>(end - begin));
+  pass_copying(rows.bytes.size());
+  return rows;
+}
+
+Result<std::vector<ExtentRows>> WeightlessEngine::save_rows(
+    SlotId slot, std::span<const TokenRange> blocks) const {
+  std::vector<ExtentRows> all;
+  all.reserve(blocks.size());
+  for (const TokenRange& block : blocks) {
+    all.push_back(std::move(*save_rows(slot, block.begin, block.end)));
+  }
+  return all;
+}
+
+Result<void> WeightlessEngine::restore(SlotId, const RestorePoint& point) {
+  length_ = length_of(point.tokens);
+  pass_copying(shape_.bytes_per_token() * static_cast<ByteCount>(length_) +
+               (point.snapshot ? point.snapshot->bytes.size() : 0));
+  return {};
+}
+
+}  // namespace holdfast::policy

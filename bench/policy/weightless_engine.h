@@ -1,0 +1,78 @@
+// WeightlessEngine: an Engine that computes nothing and whose states hold nothing.
+//
+// The cache above it is the real one. Rows and snapshots are as many bytes as they would
+// be in units of `unit()` bytes, and nobody ever reads or writes them. So a cache of
+// hundreds of gigabytes fits into one process, and every decision is the real one.
+//
+//   real          64 tokens x 20 KiB of rows     62.8 MiB of state     256 GiB budget
+//   here          64 x 5 bytes                    16,077 bytes          64 Mi bytes
+//
+// Reading a prompt and copying states take as long as on the machine that is played; decoding takes
+// no time, because nothing is decided by it.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.h"
+#include "policy/machine.h"
+#include "policy/trace_clock.h"
+
+namespace holdfast::policy {
+
+class WeightlessEngine final : public Engine {
+ public:
+  WeightlessEngine(const ModelShape& shape, TokenPos context_tokens, const Machine& machine,
+                   TraceClock& clock);
+
+  // Real bytes that one byte here stands for: one where rows are so small that a unit more
+  // would make a difference.
+  [[nodiscard]] static ByteCount unit_for(const ModelShape& shape) {
+    constexpr ByteCount kLarge = 2048;
+    if (shape.row_bytes % (2 * kLarge) == 0) return 2 * kLarge;
+    return shape.row_bytes % kLarge == 0 ? kLarge : 1;
+  }
+  [[nodiscard]] ByteCount unit() const { return unit_; }
+
+  [[nodiscard]] const StateShape& shape() const override { return shape_; }
+  [[nodiscard]] int slot_count() const override { return 1; }
+  [[nodiscard]] TokenPos context_tokens() const override { return context_tokens_; }
+  [[nodiscard]] TokenPos chunk_tokens_max() const override { return 512; }
+  [[nodiscard]] TokenPos length(SlotId) const override { return length_; }
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
+  [[nodiscard]] TokenPos decode_tokens_max() const override { return context_tokens_; }
+  [[nodiscard]] bool can_take_back(TokenPos) const override { return false; }
+  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
+  [[nodiscard]] Result<Sampled> sample(SlotId, Sampler&, TokenPos) override;
+  [[nodiscard]] std::span<const float> logits(SlotId, TokenPos) override { return {}; }
+  [[nodiscard]] bool can_sample_kept() const override { return false; }
+  [[nodiscard]] std::size_t logits_count() const override { return 0; }
+  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float>, Sampler&) override {
+    return Error{ErrorCode::kUnsupported, "There is no model.", ""};
+  }
+  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  void clear(SlotId) override { length_ = 0; }
+  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
+  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override;
+  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                             TokenPos end) const override;
+  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+      SlotId slot, std::span<const TokenRange> blocks) const override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> normalize(SlotId) override { return {}; }
+  void wait() const override {}
+  [[nodiscard]] std::vector<std::string> check() const override { return {}; }
+
+ private:
+  void pass_copying(ByteCount units) const { clock_.pass(machine_.copy_ms(units * unit_)); }
+
+  const ModelShape model_;
+  const Machine machine_;
+  TraceClock& clock_;
+  const ByteCount unit_;
+  StateShape shape_;
+  TokenPos context_tokens_;
+  TokenPos length_ = 0;
+};
+
+}  // namespace holdfast::policy
