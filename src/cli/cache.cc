@@ -56,7 +56,7 @@ Error not_ours_to_change(const std::string& folder) {
                      "server and try again; DELETE /cache empties it while it runs.");
 }
 
-Result<CacheFolder> open_cache(const CacheOptions& options, const CacheWorld& world,
+Result<CacheFolder> open_cache(const CacheCommandOptions& options, const CacheCommandWorld& world,
                                Access access) {
   const std::string& folder = options.folder;
   std::error_code ignored;
@@ -116,7 +116,7 @@ Result<SpaceKey> find_space(const std::vector<BlobSummary>& blobs, const std::st
 
 // --- what only looks ----------------------------------------------------------------------
 
-Result<CacheAnswer> list_cache(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> list_cache(const CacheCommandOptions& options, const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kLook);
   if (!cache) return cache.error();
   const CacheListing listing = survey_cache(**cache, options.folder);
@@ -136,7 +136,7 @@ Result<BlobDetails> examine(DiskStore& store, const BlobKey& key) {
   return details;
 }
 
-Result<CacheAnswer> show_blob(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> show_blob(const CacheCommandOptions& options, const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kLook);
   if (!cache) return cache.error();
   const auto found = find_blob((*cache)->list(), options.keys.front());
@@ -154,7 +154,8 @@ double fraction(ByteCount done, ByteCount total) {
   return total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
 }
 
-Result<CacheAnswer> verify_cache(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> verify_cache(const CacheCommandOptions& options,
+                                 const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kTidy);
   if (!cache) return cache.error();
   const bool read_only = (*cache)->role() == StoreRole::kReader;
@@ -182,7 +183,7 @@ struct Besides {
   ByteCount answers = 0;
 };
 
-CacheAnswer freed_answer(const CacheOptions& options, DiskStore& store, std::uint64_t blobs,
+CacheAnswer freed_answer(const CacheCommandOptions& options, DiskStore& store, std::uint64_t blobs,
                          ByteCount bytes, Besides besides) {
   const ByteCount all = bytes + besides.quarantine + besides.answers;
   if (options.json) {
@@ -202,7 +203,7 @@ CacheAnswer freed_answer(const CacheOptions& options, DiskStore& store, std::uin
           human_bytes(store.stats().bytes()) + " are left.\n"};
 }
 
-Result<CacheAnswer> collect(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> collect(const CacheCommandOptions& options, const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kChange);
   if (!cache) return cache.error();
   DiskStore& store = **cache;
@@ -213,7 +214,7 @@ Result<CacheAnswer> collect(const CacheOptions& options, const CacheWorld& world
   return freed_answer(options, store, before - store.stats().blobs(), bytes, {quarantine, 0});
 }
 
-Result<std::vector<BlobKey>> chosen(const CacheOptions& options,
+Result<std::vector<BlobKey>> chosen(const CacheCommandOptions& options,
                                     const std::vector<BlobSummary>& blobs) {
   std::vector<BlobKey> keys;
   if (!options.space.empty()) {
@@ -233,7 +234,7 @@ Result<std::vector<BlobKey>> chosen(const CacheOptions& options,
   return keys;
 }
 
-Result<void> ask_about_all(const CacheOptions& options, const CacheWorld& world,
+Result<void> ask_about_all(const CacheCommandOptions& options, const CacheCommandWorld& world,
                            const StoreStats& stats) {
   if (!options.all || options.yes) return {};
   if (!world.ask)
@@ -246,7 +247,8 @@ Result<void> ask_about_all(const CacheOptions& options, const CacheWorld& world,
   return {};
 }
 
-Result<CacheAnswer> remove_blobs(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> remove_blobs(const CacheCommandOptions& options,
+                                 const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kChange);
   if (!cache) return cache.error();
   DiskStore& store = **cache;
@@ -322,7 +324,8 @@ Result<ExportReport> write_export(DiskStore& store, const OutsideFile& target,
   return io_error("the export cannot be given its name", error);
 }
 
-Result<CacheAnswer> export_cache(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> export_cache(const CacheCommandOptions& options,
+                                 const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kLook);
   if (!cache) return cache.error();
   std::optional<SpaceKey> space;
@@ -355,7 +358,8 @@ Result<CacheAnswer> export_cache(const CacheOptions& options, const CacheWorld& 
   return CacheAnswer{std::move(text), sound};
 }
 
-Result<CacheAnswer> import_file(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> import_file(const CacheCommandOptions& options,
+                                const CacheCommandWorld& world) {
   std::error_code error;
   const fs::path real = fs::canonical(options.file, error);
   auto place = place_outside(error ? options.file : real.string());
@@ -389,7 +393,7 @@ bool ask_on_terminal(const std::string& question) {
 
 }  // namespace
 
-Result<CacheAnswer> run_cache(const CacheOptions& options, const CacheWorld& world) {
+Result<CacheAnswer> run_cache(const CacheCommandOptions& options, const CacheCommandWorld& world) {
   switch (options.action) {
     case CacheAction::kHelp: return CacheAnswer{cache_help()};
     case CacheAction::kLs: return list_cache(options, world);
@@ -409,7 +413,7 @@ int cache_main(std::span<const std::string> args, const Environment& env) {
     std::cerr << "holdfast cache: " << options.error().message << "\n";
     return kExitUsage;
   }
-  CacheWorld world;
+  CacheCommandWorld world;
   world.now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();

@@ -26,7 +26,7 @@ namespace holdfast {
 
 enum class CacheAction { kHelp, kLs, kShow, kVerify, kGc, kRm, kExport, kImport };
 
-struct CacheOptions {
+struct CacheCommandOptions {
   CacheAction action = CacheAction::kHelp;
   std::string folder = {};
   std::vector<std::string> keys = {};  // fronts of keys: show has one
@@ -40,12 +40,12 @@ struct CacheOptions {
 };
 
 // An Error is one sentence. The folder is as default_cache_dir() says where the line does not.
-[[nodiscard]] Result<CacheOptions> parse_cache_options(std::span<const std::string> args,
-                                                       const Environment& env);
+[[nodiscard]] Result<CacheCommandOptions> parse_cache_options(std::span<const std::string> args,
+                                                              const Environment& env);
 [[nodiscard]] std::string cache_help(int width = 80);
 
 // What a run of it needs of the world.
-struct CacheWorld {
+struct CacheCommandWorld {
   std::int64_t now_ms = 0;  // Unix
   // Asks a question, and says whether the answer was yes; none where nobody can be asked.
   std::function<bool(const std::string&)> ask = {};
@@ -56,7 +56,8 @@ struct CacheAnswer {
   bool sound = true;  // false: exit with 1, something was damaged or left out
 };
 // An Error is one sentence that says what to do; nothing was changed, unless it says so.
-[[nodiscard]] Result<CacheAnswer> run_cache(const CacheOptions& options, const CacheWorld& world);
+[[nodiscard]] Result<CacheAnswer> run_cache(const CacheCommandOptions& options,
+                                            const CacheCommandWorld& world);
 
 // `args` are those after `holdfast cache`. Returns the exit code.
 [[nodiscard]] int cache_main(std::span<const std::string> args, const Environment& env);

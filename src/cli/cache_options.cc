@@ -35,26 +35,26 @@ struct CacheOption {
   std::string value;            // empty: a flag
   std::vector<CacheAction> of;  // empty: of all
   std::string help;
-  std::function<bool(CacheOptions&, const std::string&)> set;
+  std::function<bool(CacheCommandOptions&, const std::string&)> set;
 };
 
-auto set_text(std::string CacheOptions::*field) {
-  return [field](CacheOptions& o, const std::string& text) {
+auto set_text(std::string CacheCommandOptions::*field) {
+  return [field](CacheCommandOptions& o, const std::string& text) {
     o.*field = text;
     return !text.empty();
   };
 }
 
-auto set_flag(bool CacheOptions::*field) {
-  return [field](CacheOptions& o, const std::string&) { return o.*field = true; };
+auto set_flag(bool CacheCommandOptions::*field) {
+  return [field](CacheCommandOptions& o, const std::string&) { return o.*field = true; };
 }
 
-bool set_to(CacheOptions& options, const std::string& text) {
+bool set_to(CacheCommandOptions& options, const std::string& text) {
   options.to = bytes_of(text);
   return options.to.has_value();
 }
 
-bool set_help(CacheOptions& options, const std::string&) {
+bool set_help(CacheCommandOptions& options, const std::string&) {
   options.action = CacheAction::kHelp;
   return true;
 }
@@ -67,13 +67,13 @@ const std::vector<CacheOption>& cache_options() {
        {},
        "The folder. (default: $HOLDFAST_CACHE_DIR, or holdfast/states in "
        "$XDG_CACHE_HOME or ~/.cache)",
-       set_text(&CacheOptions::folder)},
-      {"--json", "", {}, "The answer for programs.", set_flag(&CacheOptions::json)},
+       set_text(&CacheCommandOptions::folder)},
+      {"--json", "", {}, "The answer for programs.", set_flag(&CacheCommandOptions::json)},
       {"--rebuild",
        "",
        {kVerify},
        "verify: make the index anew.",
-       set_flag(&CacheOptions::rebuild)},
+       set_flag(&CacheCommandOptions::rebuild)},
       {"--to",
        "SIZE",
        {kGc, kImport},
@@ -83,9 +83,9 @@ const std::vector<CacheOption>& cache_options() {
        "SPACE",
        {kRm, kExport},
        "rm, export: the blobs of this space, see ls.",
-       set_text(&CacheOptions::space)},
-      {"--all", "", {kRm}, "rm: everything.", set_flag(&CacheOptions::all)},
-      {"--yes", "", {kRm}, "rm --all: without asking.", set_flag(&CacheOptions::yes)},
+       set_text(&CacheCommandOptions::space)},
+      {"--all", "", {kRm}, "rm: everything.", set_flag(&CacheCommandOptions::all)},
+      {"--yes", "", {kRm}, "rm --all: without asking.", set_flag(&CacheCommandOptions::yes)},
       {"--help", "", {}, "This text.", set_help},
   };
   return options;
@@ -116,7 +116,7 @@ Result<void> verify_option(const std::string& argument, CacheAction action) {
                                             name_of(option->of.front()) + "`");
 }
 
-Result<void> take_word(CacheOptions& options, const std::string& word) {
+Result<void> take_word(CacheCommandOptions& options, const std::string& word) {
   switch (options.action) {
     case CacheAction::kShow:
     case CacheAction::kRm: options.keys.push_back(word); return {};
@@ -132,7 +132,7 @@ Result<void> take_word(CacheOptions& options, const std::string& word) {
                                     word + "\" is; see holdfast cache --help");
 }
 
-Result<void> verify_words(const CacheOptions& options) {
+Result<void> verify_words(const CacheCommandOptions& options) {
   const std::string name = name_of(options.action);
   switch (options.action) {
     case CacheAction::kShow:
@@ -153,7 +153,7 @@ Result<void> verify_words(const CacheOptions& options) {
   }
 }
 
-Result<void> settle_folder(CacheOptions& options, const Environment& env) {
+Result<void> settle_folder(CacheCommandOptions& options, const Environment& env) {
   if (options.folder.empty()) options.folder = default_cache_dir(env);
   if (!options.folder.empty() && options.folder != "off") return {};
   return invalid_argument("--cache-dir",
@@ -166,9 +166,9 @@ Result<void> settle_folder(CacheOptions& options, const Environment& env) {
 
 }  // namespace
 
-Result<CacheOptions> parse_cache_options(std::span<const std::string> args,
-                                         const Environment& env) {
-  CacheOptions options;
+Result<CacheCommandOptions> parse_cache_options(std::span<const std::string> args,
+                                                const Environment& env) {
+  CacheCommandOptions options;
   for (const std::string& argument : args) {
     if (argument == "--help" || argument == "-h") return options;
   }

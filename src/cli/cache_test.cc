@@ -38,7 +38,7 @@ TEST(CacheDir, FollowsTheEnvironment) {
 
 const Environment kHome = {{"HOME", "/h"}};
 
-TEST(CacheOptions, AreRead) {
+TEST(CacheCommandOptions, AreRead) {
   const auto parse = [](std::vector<std::string> args) { return parse_cache_options(args, kHome); };
   EXPECT_EQ(parse({})->action, CacheAction::kHelp);
   EXPECT_EQ(parse({"rm", "--nonsense", "--help"})->action, CacheAction::kHelp);
@@ -54,7 +54,7 @@ TEST(CacheOptions, AreRead) {
   EXPECT_EQ(parse({"import", "f", "--to", "1G"})->file, "f");
 }
 
-TEST(CacheOptions, MistakesAreNamed) {
+TEST(CacheCommandOptions, MistakesAreNamed) {
   const std::pair<std::vector<std::string>, std::string> wrong[] = {
       {{"verfy"}, "there is no `cache verfy`; did you mean verify?"},
       {{"xyzzy"}, "there is no `cache xyzzy`; see holdfast cache --help"},
@@ -81,7 +81,7 @@ TEST(CacheOptions, MistakesAreNamed) {
             std::string::npos);
 }
 
-TEST(CacheOptions, SizesAsPeopleWriteThem) {
+TEST(CacheCommandOptions, SizesAsPeopleWriteThem) {
   EXPECT_EQ(bytes_of("0"), 0U);
   EXPECT_EQ(bytes_of("4096"), 4096U);
   EXPECT_EQ(bytes_of("500M"), 500U << 20);
@@ -266,7 +266,7 @@ class CacheCommand : public testing::Test {
     args.push_back("--cache-dir=" + (folder.empty() ? dir() : folder));
     const auto options = parse_cache_options(args, {});
     EXPECT_TRUE(options.ok()) << options.error().message;
-    CacheWorld world{.now_ms = kNow, .ask = ask_};
+    CacheCommandWorld world{.now_ms = kNow, .ask = ask_};
     const auto answer = run_cache(*options, world);
     sound_ = answer && answer->sound;
     return answer ? answer->text : "error: " + answer.error().message;
