@@ -55,7 +55,7 @@ int run(std::vector<std::string> args, char** envp) {
   if (command == "explain") return explain_main(args, environment_of(envp));
   if (command == "doctor") return doctor_main(args, environment_of(envp));
   if (command == "cache") return cache_main(args, environment_of(envp));
-  if (command == "replay") return replay_main(args, environment_of(envp));
+  if (command == "replay") return replay_main(args);
   if (command == "version" || command == "--version") return print_version();
   const std::vector<std::string> known = {"serve", "chat",   "explain", "doctor",
                                           "cache", "replay", "version", "help"};

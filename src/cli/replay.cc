@@ -1,13 +1,62 @@
 #include "cli/replay.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <vector>
 
-#include "cli/replay_recording.h"
+#include "cache/advice.h"
+#include "cli/chat_json.h"
+#include "cli/chat_view.h"
+#include "cli/small_options.h"
+#include "record/recording_summary.h"
+#include "record/report_page.h"
 
 namespace holdfast {
-
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kExitDiffers = 1;
+
+// --- the command line -------------------------------------------------------------
+
+struct ReplayOption {
+  std::string name;
+  std::string value;  // empty: a flag
+  std::string help;
+  std::function<bool(ReplayOptions&, const std::string&)> set;
+};
+
+const std::vector<ReplayOption>& replay_options() {
+  static const std::vector<ReplayOption> options = {
+      {"--report", "OUT.html",
+       "Write a page to look at: every prompt, where the misses are, what they cost, and what to "
+       "change.",
+       [](ReplayOptions& o, const std::string& text) {
+         o.report = text;
+         return !text.empty();
+       }},
+      {"--json", "", "All receipts and differences, for programs.",
+       [](ReplayOptions& o, const std::string&) { return o.json = true; }},
+      {"--help", "", "This text.",
+       [](ReplayOptions& o, const std::string&) { return o.show_help = true; }},
+  };
+  return options;
+}
+
+const ReplayOption* find_replay_option(std::string_view name) {
+  if (name == "-h") name = "--help";
+  for (const ReplayOption& option : replay_options()) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
 
 constexpr const char* kPoliciesMoved =
     "holdfast: cache policies are compared by holdfast-policy, with the same options. It is built "
@@ -17,14 +66,237 @@ bool asks_for_policies(const std::string& argument) {
   return argument.starts_with("--policy") || argument.starts_with("--trace");
 }
 
+// --- for people -------------------------------------------------------------------
+
+std::string counted(std::uint64_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string seconds(double ms) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.1f s", std::isfinite(ms) ? ms / 1000 : 0.0);
+  return text.data();
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  std::array<char, 48> text{};
+  const double share = whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+  std::snprintf(text.data(), text.size(), "%.1f %%", 100 * share);
+  return text.data();
+}
+
+std::string group_lines(const std::vector<SummaryGroup>& groups) {
+  std::string text;
+  for (const SummaryGroup& group : groups) {
+    text += "  " + counted(group.tokens, "token") + ", " + seconds(group.ms) + ", in " +
+            counted(group.requests, "request") + ": " + harmless(group.what) + "\n";
+  }
+  return text;
+}
+
+std::string verdict_lines(const ReplayOutcome& outcome) {
+  const std::uint64_t all = outcome.requests.size();
+  const std::uint64_t same = all - outcome.receipts_differ;
+  std::string text = "receipts identical: " + std::to_string(same) + " of " + std::to_string(all) +
+                     (outcome.identical() ? ", and so is every decision\n" : "\n");
+  if (!outcome.identical()) {
+    text += "decisions that differ: " + std::to_string(outcome.decisions_differ) + "\n";
+    if (!outcome.notes.empty()) text += "first difference: " + harmless(outcome.notes[0]) + "\n";
+  }
+  if (outcome.done == DoneReason::kTooManyTokens) {
+    text += "the recording ended itself: it had seen as many tokens as it can tell apart\n";
+  }
+  if (!outcome.trouble.empty()) {
+    text += "the recording is not whole: " + harmless(outcome.trouble) + "\n";
+    text += "what lies before that was replayed\n";
+  }
+  return text;
+}
+
+// --- for programs -----------------------------------------------------------------
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json receipt_json(const ReplayedRequest& request, const RecordingHeader& header) {
+  const Receipt& receipt = request.receipt;
+  Json differences = Json::array();
+  for (const FieldDifference& one : request.differences) {
+    differences.push_back(
+        {{"field", one.field}, {"recorded", one.recorded}, {"replayed", one.replayed}});
+  }
+  Json json = {{"request", request.number},
+               {"id", receipt.id},
+               {"unix_ms", receipt.unix_ms},
+               {"slot", receipt.slot},
+               {"prompt_tokens", receipt.prompt_tokens},
+               {"matched", receipt.matched},
+               {"restorable", receipt.restorable},
+               {"restored", receipt.restored},
+               {"source", start_source_name(receipt.source)},
+               {"recomputed", receipt.recomputed},
+               {"missed", parts_of(receipt).missed},
+               {"missing", miss_reason_name(receipt.missing.why)},
+               {"queued_ms", number_or_null(receipt.queued_ms)},
+               {"restore_ms", number_or_null(receipt.restore_ms)},
+               {"fetch_ms", number_or_null(receipt.fetch_ms)},
+               {"prompt_ms", number_or_null(receipt.prompt_ms)},
+               {"answer_tokens", request.answer_tokens},
+               {"answer_ms", number_or_null(request.answer_ms)},
+               {"end", request_end_name(request.end)},
+               {"advice", advice_of(request, header)},
+               {"identical", request.differences.empty()},
+               {"differences", differences}};
+  return json;
+}
+
+Json groups_json(const std::vector<SummaryGroup>& groups) {
+  Json all = Json::array();
+  for (const SummaryGroup& group : groups) {
+    all.push_back({{"what", group.what},
+                   {"requests", group.requests},
+                   {"tokens", group.tokens},
+                   {"ms", number_or_null(group.ms)},
+                   {"example", group.example}});
+  }
+  return all;
+}
+
+Result<void> write_page(const std::string& path, const std::string& page) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << page;
+  out.flush();
+  if (out) return {};
+  return Error{ErrorCode::kIo, "The report could not be written to " + path + ".", "--report"};
+}
+
 }  // namespace
 
-int replay_main(std::span<const std::string> args, const Environment& env) {
+Result<ReplayOptions> parse_replay_options(std::span<const std::string> args) {
+  ReplayOptions options;
+  options.show_help = args.size() == 1 && args[0] == "help";
+  for (std::size_t at = 0; at < args.size();) {
+    if (args[at].starts_with('-')) {
+      if (const auto taken = take_small_option(args, at, options, replay_options(),
+                                               find_replay_option, "holdfast replay");
+          !taken)
+        return taken.error();
+      continue;
+    }
+    if (!options.file.empty()) {
+      return invalid_argument("FILE",
+                              "one recording at a time: " + options.file + " or " + args[at]);
+    }
+    options.file = args[at++];
+  }
+  if (options.file.empty() && !options.show_help) {
+    return invalid_argument("FILE",
+                            "say which recording; `holdfast serve --record FILE` makes one");
+  }
+  return options;
+}
+
+std::string replay_help(int width) {
+  std::string text = wrap_text(
+      "holdfast replay - what the cache of a recorded server did, done again on this machine "
+      "without the model: the same decisions and the same receipts, or the first difference.",
+      width, 0);
+  text +=
+      "\nExamples:\n"
+      "  holdfast serve --record today.hfrec      record, until the server is stopped\n"
+      "  holdfast replay today.hfrec              is it the same, and where are the misses?\n"
+      "  holdfast replay today.hfrec --report today.html   a page to look at\n"
+      "  holdfast replay today.hfrec --json | jq '.requests[] | select(.missed > 500)'\n"
+      "\nOptions:\n";
+  for (const ReplayOption& option : replay_options()) {
+    const std::string left = "  " + option.name + (option.value.empty() ? "" : " " + option.value);
+    text += left + wrap_text(option.help, width, 22).substr(left.size());
+  }
+  return text + "\n" +
+         wrap_text(
+             "Leaves with 0 where everything is the same, with 1 where something differs or "
+             "the recording is not whole. To send a recording to others, make it with "
+             "--record-private: then it holds no token and no text.",
+             width, 0);
+}
+
+std::string replay_text(const ReplayOutcome& outcome, const std::string& name) {
+  const RecordingSummary all = summary_of(outcome);
+  std::string text = harmless(name) + ": " + counted(all.requests, "request") + ", recorded by " +
+                     harmless(outcome.header.build) + " from " +
+                     utc_text(outcome.header.unix_ms).substr(0, 19) + " UTC" +
+                     (outcome.header.private_form ? ", private\n" : "\n");
+  text += verdict_lines(outcome);
+  text += "reused: " + std::to_string(all.restored_tokens) + " of " +
+          counted(all.prompt_tokens, "prompt token") + " (" +
+          percent(all.restored_tokens, all.prompt_tokens) + "); reading the others took " +
+          seconds(all.reading_ms) + "\n";
+  if (!all.misses.empty()) text += "known, and read again:\n" + group_lines(all.misses);
+  if (!all.advice.empty()) text += "what would help:\n" + group_lines(all.advice);
+  return text;
+}
+
+std::string replay_json(const ReplayOutcome& outcome) {
+  const RecordingSummary all = summary_of(outcome);
+  Json requests = Json::array();
+  for (const ReplayedRequest& request : outcome.requests) {
+    requests.push_back(receipt_json(request, outcome.header));
+  }
+  Json json = {{"build", outcome.header.build},
+               {"private", outcome.header.private_form},
+               {"identical", outcome.identical()},
+               {"whole", outcome.whole},
+               {"trouble", outcome.trouble},
+               {"receipts_differ", outcome.receipts_differ},
+               {"decisions_differ", outcome.decisions_differ},
+               {"memory_differs", outcome.digests_differ},
+               {"notes", outcome.notes},
+               {"not_compared", given_fields()},
+               {"dropped", outcome.dropped},
+               {"unfinished", outcome.unfinished},
+               {"prompt_tokens", all.prompt_tokens},
+               {"restored_tokens", all.restored_tokens},
+               {"missed_tokens", all.missed_tokens},
+               {"missed_ms", number_or_null(all.missed_ms)},
+               {"misses", groups_json(all.misses)},
+               {"advice", groups_json(all.advice)},
+               {"requests", std::move(requests)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+int replay_main(std::span<const std::string> args) {
   if (std::ranges::any_of(args, asks_for_policies)) {
-    std::fputs(kPoliciesMoved, stderr);
+    std::cerr << kPoliciesMoved;
     return kExitUsage;
   }
-  return replay_recording_main(args, env);
+  const auto options = parse_replay_options(args);
+  if (!options) {
+    std::cerr << "holdfast replay: " << options.error().message << "\n";
+    return kExitUsage;
+  }
+  if (options->show_help) {
+    std::cout << replay_help();
+    return 0;
+  }
+  const auto file = read_file(options->file);
+  if (!file) {
+    std::cerr << file.error().message << "\n";
+    return kExitDiffers;
+  }
+  const auto outcome = replay_recording(*file);
+  if (!outcome) {
+    std::cerr << harmless(options->file) << ": " << outcome.error().message << "\n";
+    return kExitDiffers;
+  }
+  std::cout << (options->json ? replay_json(*outcome) : replay_text(*outcome, options->file));
+  if (!options->report.empty()) {
+    if (auto written = write_page(options->report, report_page(*outcome, options->file));
+        !written) {
+      std::cerr << written.error().message << "\n";
+      return kExitDiffers;
+    }
+    if (!options->json) std::cout << "the page is " << options->report << "\n";
+  }
+  return outcome->identical() && outcome->whole ? 0 : kExitDiffers;
 }
 
 }  // namespace holdfast

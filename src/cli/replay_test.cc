@@ -1,4 +1,4 @@
-#include "cli/replay_recording.h"
+#include "cli/replay.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,7 @@
 namespace holdfast {
 namespace {
 
-Result<ReplayRecordingOptions> parsed(std::vector<std::string> args) {
-  return parse_replay_recording_options(args);
-}
+Result<ReplayOptions> parsed(std::vector<std::string> args) { return parse_replay_options(args); }
 
 TEST(ReplayOptions, AreRead) {
   const auto options = parsed({"today.hfrec", "--report", "today.html", "--json"});
@@ -17,7 +15,7 @@ TEST(ReplayOptions, AreRead) {
   EXPECT_EQ(options->file, "today.hfrec");
   EXPECT_EQ(options->report, "today.html");
   EXPECT_TRUE(options->json);
-  EXPECT_TRUE(parsed({"--help"})->show_help);
+  for (const char* help : {"--help", "-h", "help"}) EXPECT_TRUE(parsed({help})->show_help) << help;
 }
 
 TEST(ReplayOptions, MistakesAreNamed) {
@@ -25,6 +23,17 @@ TEST(ReplayOptions, MistakesAreNamed) {
   EXPECT_NE(parsed({"a", "b"}).error().message.find("one recording at a time"), std::string::npos);
   EXPECT_NE(parsed({"a", "--report"}).error().message.find("needs a value"), std::string::npos);
   EXPECT_NE(parsed({"a", "--reprot", "x"}).error().message.find("--report"), std::string::npos);
+}
+
+TEST(ReplayOptions, PoliciesAreComparedElsewhere) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"--policy", "all", "a"}, {"a", "--trace=b"}, {"--policy", "-h"}}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(replay_main(args), kExitUsage);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("holdfast-policy, with the same options"), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), said.size() - 1) << "one line";
+  }
 }
 
 ReplayOutcome outcome_of_two() {
