@@ -33,7 +33,7 @@ struct Idle {
     bench.scheduler.keep_idle_states();
     bench.scheduler.check_idle(wanted);
     ASSERT_EQ(bench.scheduler.check(),
-              std::vector<std::string>{});  // C1: slots are as the cache says
+              std::vector<std::string>{});  // SLOT-1: slots are as the cache says
   }
 
   Reports reports;

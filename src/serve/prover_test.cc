@@ -47,7 +47,7 @@ struct Turns {
   void rest() {
     bench.scheduler.keep_idle_states();
     bench.scheduler.prove_idle(nobody);
-    ASSERT_EQ(bench.scheduler.check(), std::vector<std::string>{});  // V1: C1 is among them
+    ASSERT_EQ(bench.scheduler.check(), std::vector<std::string>{});  // V1: SLOT-1 is among them
   }
   ProofCounts counts() const { return bench.scheduler.status().proofs; }
 
