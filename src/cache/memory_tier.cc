@@ -565,13 +565,19 @@ bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
 }
 
 void MemoryTier::retire(Tick now) {
-  clear(now, EvictReason::kDisproved);
+  drop_bytes({EvictReason::kDisproved, now});
   retired_ = true;
 }
 
-ByteCount MemoryTier::clear(Tick now, EvictReason reason) {
+// Whoever asks for it wants nothing of what was said to be left, so no note stays either.
+ByteCount MemoryTier::clear() {
+  const ByteCount freed = drop_bytes({});
+  tree_.trim_ghost(0);
+  return freed;
+}
+
+ByteCount MemoryTier::drop_bytes(EvictionNote note) {
   const ByteCount before = tree_.bytes().resident;
-  const EvictionNote note{reason, now};
   while (const NodeId at = tree_.oldest(Held::kSnapshot)) {
     if (!tree_.evict_snapshot(at, note)) break;
     --snapshots_held_;

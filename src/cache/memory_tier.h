@@ -220,9 +220,11 @@ class MemoryTier {
 
   // Whether bytes that were kept here are what they were.
   [[nodiscard]] bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) const;
-  // Drops all bytes; tokens stay remembered. Returns the bytes freed.
-  ByteCount clear(Tick now, EvictReason reason = EvictReason::kCleared);
-  // Drops all bytes and takes no more: from now on it is as one with a budget of 0.
+  // Drops all bytes and forgets all tokens. Returns the bytes freed.
+  // REQUIRES: nothing is pinned.
+  ByteCount clear();
+  // Drops all bytes, remembers the tokens, and takes no more: from now on it is as one with a
+  // budget of 0.
   void retire(Tick now);
 
   // Fills in the parts of the status that this tier knows.
@@ -259,6 +261,7 @@ class MemoryTier {
   [[nodiscard]] HeldParts shared_with(const Match& match, bool slot_stands_here) const;
   bool evict_damaged_rows(NodeId node, Tick now);
   void evict_snapshot(NodeId node, EvictionNote note);
+  ByteCount drop_bytes(EvictionNote note);
   void count(const Victim& victim);
 
   Engine& engine_;

@@ -96,6 +96,11 @@ std::optional<Receipt> ReceiptLog::find(const std::string& id, const std::string
   return *found;
 }
 
+void ReceiptLog::clear() {
+  const std::lock_guard lock(mutex_);
+  receipts_.clear();
+}
+
 std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
   std::vector<Receipt> newest;

@@ -124,6 +124,8 @@ class ReceiptLog {
   [[nodiscard]] std::optional<Receipt> find(const std::string& id, const std::string& tenant) const;
   // Newest first.
   [[nodiscard]] std::vector<Receipt> latest(std::size_t limit, const std::string& tenant) const;
+  // A receipt quotes its prompt.
+  void clear();
 
  private:
   const std::size_t capacity_;

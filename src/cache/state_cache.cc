@@ -527,12 +527,13 @@ ByteCount StateCache::clear() {
     if (held.postponed) held.postponed->rows = 0;
     if (!held.idle()) continue;
     core_.engine.clear(slot);
-    shorten(slot, 0);
+    forget_slot(slot);
   }
   if (core_.lower != nullptr) core_.lower->clear();
   const ByteCount logits = core_.ends.bytes();
   core_.ends.clear();
-  return places + logits + core_.memory.clear(core_.now);
+  if (seen_) seen_->trim_ghost(0);
+  return places + logits + core_.memory.clear();
 }
 
 void StateCache::distrust(SpaceKey space, const std::string& why) {

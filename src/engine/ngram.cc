@@ -192,6 +192,11 @@ std::vector<std::string> NgramIndex::check() const {
 NgramCompanion::NgramCompanion(int slots, NgramOptions options)
     : indexes_(static_cast<std::size_t>(slots), NgramIndex(options)) {}
 
+TokenSpan NgramCompanion::tokens(SlotId slot) const {
+  CHECK(slot.value >= 0 && slot.value < static_cast<int>(indexes_.size()));
+  return indexes_[static_cast<std::size_t>(slot.value)].tokens();
+}
+
 NgramIndex& NgramCompanion::index(SlotId slot) {
   CHECK(slot.value >= 0 && slot.value < static_cast<int>(indexes_.size()));
   return indexes_[static_cast<std::size_t>(slot.value)];

@@ -91,6 +91,9 @@ class NgramCompanion final : public Companion {
   [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
                                     TokenPos length) noexcept override;
 
+  // All that it was told of the slot, and holds.
+  [[nodiscard]] TokenSpan tokens(SlotId slot) const;
+
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:

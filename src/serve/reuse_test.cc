@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "engine/ngram.h"
 #include "serve/testing/scheduler_fixture.h"
 
 namespace holdfast {
@@ -233,8 +234,30 @@ TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
   EXPECT_EQ(bench.scheduler.cache_status().resident, 0U);
   const Receipt receipt = run(bench, kSystem + asking("hello"));
   EXPECT_EQ(receipt.restored, 0) << "idle slots are emptied too";
-  EXPECT_EQ(receipt.missing.why, MissReason::kEvicted);
-  EXPECT_EQ(receipt.missing.evicted.reason, EvictReason::kCleared);
+  EXPECT_EQ(receipt.matched, 0) << "nobody can tell any more that it was said before";
+}
+
+// A receipt quotes what was known where a prompt differs from it.
+TEST_P(Reuse, ClearingForgetsEveryToken) {
+  for (const bool deterministic : {false, true}) {
+    SchedulerOptions options = with_memory();
+    options.deterministic = deterministic;
+    NgramCompanion companion(2);
+    Bench bench({.kind = GetParam(), .slots = 2}, options, {.companion = &companion});
+    run(bench, kSystem + asking("my name is Ada"));
+    run(bench, kSystem + asking("what is my name"));
+    const std::string id = bench.scheduler.receipts().latest(1, "").at(0).id;
+    EXPECT_GT(bench.scheduler.cache_status().tokens, 0U);
+    bench.clear_cache();
+    bench.turn();
+    EXPECT_EQ(bench.scheduler.cache_status().tokens, 0U);
+    EXPECT_EQ(bench.scheduler.cache_status().ghost_tokens, 0U);
+    EXPECT_TRUE(bench.scheduler.receipts().latest(10, "").empty());
+    EXPECT_FALSE(bench.scheduler.receipts().find(id, "").has_value());
+    for (const int slot : {0, 1}) EXPECT_TRUE(companion.tokens(SlotId{slot}).empty());
+    const Receipt receipt = run(bench, kSystem + asking("my name is Bob"));
+    EXPECT_FALSE(receipt.difference.has_value());
+  }
 }
 
 TEST_P(Reuse, ClearingForgetsAnswers) {

@@ -343,6 +343,7 @@ void Scheduler::take_arrivals() {
 // The history first: below, the answers are written anew as it remembers them.
 void Scheduler::clear_everything(const SlotAnswer<ByteCount>& answer) {
   if (history_ != nullptr) history_->clear();
+  receipts_.clear();
   const ByteCount freed = cache_.clear();
   publish_status();  // whoever looks next sees it
   if (lower_ == nullptr) return answer(freed);

@@ -192,10 +192,11 @@ class Scheduler {
   [[nodiscard]] SchedulerStatus status() const;
   [[nodiscard]] CacheStatus cache_status() const;
   [[nodiscard]] const ReceiptLog& receipts() const { return receipts_; }
-  // Drops every state in memory, in idle slots and below, and forgets all answers; what a running
-  // request needs stays in its slot, and its answer is remembered. The answer is how many bytes of
-  // memory that freed, when all of it is done: on the thread of the tier below where there is one.
-  // kUnavailable once the server stops; none comes where the tier below is stopped first.
+  // Drops every state in memory, in idle slots and below, and forgets all tokens, answers and
+  // receipts; what a running request needs stays in its slot, and its answer is remembered. The
+  // answer is how many bytes of memory that freed, when all of it is done: on the thread of the
+  // tier below where there is one. kUnavailable once the server stops; none comes where the tier
+  // below is stopped first.
   void clear_cache(SlotAnswer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
   // turn. kUnavailable once the server stops.
