@@ -116,11 +116,12 @@ Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots, TokenPos coun
   batch.seq_id = batch_sequence_pointers_.data();
   batch.logits = batch_logits_.data();
 
-  set_planes(context_.get(), taken_back_after(count));
   int status = 0;
   std::string reason;
   try {
-    status = llama_decode(context_.get(), batch);
+    const auto planes = set_planes(context_.get(), taken_back_after(count));
+    status = planes ? llama_decode(context_.get(), batch) : -1;
+    if (!planes) reason = planes.error().message;
   } catch (const std::exception& failure) {
     status = -1;
     reason = failure.what();

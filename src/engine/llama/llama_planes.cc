@@ -2,13 +2,28 @@
 
 #include <llama-context.h>
 
+#include <string>
+
 namespace holdfast {
+
+Result<void> write_planes(std::uint32_t& field, std::uint32_t depth,
+                          const std::function<std::uint32_t()>& read) {
+  const std::uint32_t before = read();
+  if (field == before) field = depth;
+  if (field == depth && read() == depth) return {};
+  return Error{ErrorCode::kEngine,
+               "The library cannot be told how many states to keep: its field reads " +
+                   std::to_string(read()) + " and not " + std::to_string(field) + ".",
+               ""};
+}
 
 // The library reads n_rs_seq where it makes the memory, which has a copy of it, and where it
 // makes the graph of a batch, which is what this changes. There is no call for that; the object
 // itself is not const.
-void set_planes(llama_context* context, TokenPos depth) {
-  const_cast<llama_cparams&>(context->get_cparams()).n_rs_seq = static_cast<std::uint32_t>(depth);
+Result<void> set_planes(llama_context* context, TokenPos depth) {
+  auto& params = const_cast<llama_cparams&>(context->get_cparams());
+  return write_planes(params.n_rs_seq, static_cast<std::uint32_t>(depth),
+                      [&] { return llama_n_rs_seq(context); });
 }
 
 }  // namespace holdfast

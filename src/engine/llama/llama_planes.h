@@ -12,12 +12,23 @@
 
 #include <llama.h>
 
+#include <cstdint>
+#include <functional>
+
+#include "base/result.h"
 #include "state/tokens.h"
 
 namespace holdfast {
 
-// The context's next batches write planes for so many tokens.
+// The context's next batches write planes for so many tokens. There is no call of the library for
+// that, so a field of its own is written; llama_n_rs_seq(), which the library was built with, has
+// to see the field before and after. An Error where it does not: these headers are not the
+// library's.
 // REQUIRES: not more than the context was made with.
-void set_planes(llama_context* context, TokenPos depth);
+[[nodiscard]] Result<void> set_planes(llama_context* context, TokenPos depth);
+
+// The same for a field and a reader of it. Nothing is written where they differ at first.
+[[nodiscard]] Result<void> write_planes(std::uint32_t& field, std::uint32_t depth,
+                                        const std::function<std::uint32_t()>& read);
 
 }  // namespace holdfast
