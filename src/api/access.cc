@@ -4,6 +4,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace holdfast {
 
@@ -13,8 +14,9 @@ std::string_view key_of(const HttpRequest& request) {
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view authorization = request.header("Authorization");
   if (authorization.size() > kBearer.size() &&
-      std::ranges::equal(authorization.substr(0, kBearer.size()), kBearer,
-                         [](char a, char b) { return std::tolower(a) == std::tolower(b); })) {
+      std::ranges::equal(
+          authorization.substr(0, kBearer.size()), kBearer,
+          [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); })) {
     return authorization.substr(kBearer.size());
   }
   return request.header("x-api-key");

@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
                               250.0}),
     [](const auto& one) {
       std::string name = one.param.name;
-      std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+      std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
       return name;
     });
 
