@@ -126,7 +126,7 @@ class Driver {
       mark = clock_.now();
       return ms_between(before, mark);
     };
-    const Outlook outlook = cache_.plan(asked, {&slot_, 1});
+    const StartChoice outlook = cache_.plan(asked, {&slot_, 1});
     times.plan_ms = lap();
     cache_.begin(asked, outlook, times.receipt);
     times.begin_ms = lap();

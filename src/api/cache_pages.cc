@@ -211,7 +211,7 @@ void append_memory(std::string& out, const CacheStatus& status) {
   count(object, "remembered_tokens", status.ghost_tokens);
 }
 
-void append_disk(std::string& out, const LowerStatus& disk) {
+void append_disk(std::string& out, const DiskTierStatus& disk) {
   const StoreStats& store = disk.store;
   ObjectWriter object(out);
   boolean(object, "writes", disk.writes);

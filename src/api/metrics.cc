@@ -200,7 +200,7 @@ void write_keeping(MetricsWriter& out, const CacheStatus& cache) {
 
 void write_disk(MetricsWriter& out, const CacheStatus& cache) {
   if (!cache.lower) return;
-  const LowerStatus& disk = *cache.lower;
+  const DiskTierStatus& disk = *cache.lower;
   out.gauge("holdfast_disk_budget_bytes", "Most bytes that the cache folder may hold.")
       .sample(disk.budget);
   out.gauge("holdfast_disk_bytes", "Bytes that the cache folder holds, by kind.")

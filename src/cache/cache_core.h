@@ -2,13 +2,13 @@
 // (cache/checkpointer.h, cache/cold_states.h); they hold no state that belongs here.
 #pragma once
 
-#include "cache/below.h"
 #include "cache/cache_journal.h"
 #include "cache/cache_options.h"
 #include "cache/cache_status.h"
+#include "cache/cold_tier.h"
 #include "cache/measured_costs.h"
 #include "cache/memory_tier.h"
-#include "cache/prompt_ends.h"
+#include "cache/prompt_logits.h"
 #include "cache/slot_ledger.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
@@ -25,10 +25,10 @@ struct CacheCore {
   const CacheOptions options;
   const Clock& clock;
   Companion* const companion;   // may be null
-  Below* const lower;           // may be null
+  ColdTier* const lower;        // may be null
   CacheJournal* const journal;  // may be null
   MemoryTier memory;
-  PromptEnds ends;  // after memory, in whose budget it holds room
+  PromptLogits ends;  // after memory, in whose budget it holds room
   SlotLedger slots;
   MeasuredCosts costs;
   CacheStatus totals;

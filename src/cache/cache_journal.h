@@ -23,7 +23,7 @@
 #include <string>
 
 #include "base/hash.h"
-#include "cache/below.h"
+#include "cache/cold_tier.h"
 #include "cache/receipt.h"
 #include "cache/slot_state.h"
 #include "engine/companion.h"
@@ -43,7 +43,7 @@ struct CacheWorld {
   Engine* engine = nullptr;
   const Clock* clock = nullptr;
   Companion* companion = nullptr;
-  Below* lower = nullptr;
+  ColdTier* lower = nullptr;
 };
 
 // When the copies of a checkpoint are made: with the chunk that it lies behind, or by

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cache/lower_status.h"
+#include "cache/disk_tier_status.h"
 #include "state/tokens.h"
 
 namespace holdfast {
@@ -53,7 +53,7 @@ struct CacheStatus {
   std::uint64_t quarantined = 0;  // failed their verification
   std::uint64_t waits = 0;        // requests that waited for another's prefix
 
-  std::optional<LowerStatus> lower;         // of now, by the scheduler; nullopt: no tier below
+  std::optional<DiskTierStatus> lower;      // of now, by the scheduler; nullopt: no tier below
   std::uint64_t fetches = 0;                // requests that states were brought up for
   std::uint64_t restored_lower_tokens = 0;  // of restored_memory_tokens, brought up for it
   double fetch_seconds = 0.0;

@@ -29,14 +29,14 @@ std::vector<PathName> ColdStates::names_for(SpaceKey space, TokenSpan keys) cons
   return names.anchors();
 }
 
-LowerFetch ColdStates::look_up(const Prompt& prompt, const Outlook& outlook) {
-  LowerFetch fetch;
+ColdFetch ColdStates::look_up(const Prompt& prompt, const StartChoice& outlook) {
+  ColdFetch fetch;
   if (core_.lower == nullptr || !core_.memory.enabled() || !prompt.reuse) return fetch;
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.ask_below(prompt); });
   const TokenPos limit = length_of(prompt.tokens) - 1;
   const TokenPos known = std::min(core_.lower->deepest(prompt.names), limit);
   if (known < outlook.plan.keep + kWorthAsking) return fetch;
-  fetch.stage = LowerFetch::Stage::kLooking;
+  fetch.stage = ColdFetch::Stage::kLooking;
   fetch.look = core_.lower->look(prompt.space, prompt.keys);
   fetch.began = core_.clock.now();
   const double reading_ms = core_.costs.ms_per_token() * (known - outlook.plan.keep);
@@ -44,16 +44,16 @@ LowerFetch ColdStates::look_up(const Prompt& prompt, const Outlook& outlook) {
   return fetch;
 }
 
-bool ColdStates::ready(const LowerFetch& fetch) const {
-  using Stage = LowerFetch::Stage;
+bool ColdStates::ready(const ColdFetch& fetch) const {
+  using Stage = ColdFetch::Stage;
   if (fetch.stage == Stage::kLooking && fetch.look->ready()) return true;
   if (fetch.stage == Stage::kBringing && fetch.bring->ready()) return true;
   return fetch.over() || ms_between(fetch.began, core_.clock.now()) > fetch.patience_ms;
 }
 
-bool ColdStates::advance(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook,
+bool ColdStates::advance(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook,
                          Receipt& receipt) {
-  using Stage = LowerFetch::Stage;
+  using Stage = ColdFetch::Stage;
   // Asked once: another thread may be about to answer.
   const bool found = fetch.stage == Stage::kLooking && fetch.look->ready();
   const bool came = fetch.stage == Stage::kBringing && fetch.bring->ready();
@@ -79,13 +79,13 @@ bool ColdStates::advance(LowerFetch& fetch, const Prompt& prompt, const Outlook&
     ++core_.totals.fetches;
     core_.totals.fetch_seconds += receipt.fetch_ms / 1000.0;
   }
-  fetch = LowerFetch{};
+  fetch = ColdFetch{};
   return more;
 }
 
 // Chooses from what was found, and asks for it.
-bool ColdStates::choose(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook) {
-  LowerInput input;
+bool ColdStates::choose(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook) {
+  ColdInput input;
   input.needs = core_.memory.tree().needs();
   input.prompt_length = length_of(prompt.tokens);
   input.cuts = prompt.cuts;
@@ -96,18 +96,18 @@ bool ColdStates::choose(LowerFetch& fetch, const Prompt& prompt, const Outlook& 
   input.ms_per_token = core_.costs.ms_per_token();
   input.bytes_per_ms = core_.lower->bytes_per_ms();
   input.bytes_max = core_.memory.budget();
-  auto choice = choose_below(fetch.look->value(), input);
+  auto choice = choose_cold(fetch.look->value(), input);
   if (!choice || !core_.memory.could_hold(choice->position)) return false;
   auto room = core_.memory.hold_room(choice->bytes, outlook.match.node, core_.now);
   if (!room) return false;
   fetch.room = std::move(*room);
   fetch.choice = *choice;
   fetch.bring = core_.lower->bring(std::move(fetch.look->value()), std::move(*choice));
-  fetch.stage = LowerFetch::Stage::kBringing;
+  fetch.stage = ColdFetch::Stage::kBringing;
   return true;
 }
 
-bool ColdStates::take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt) {
+bool ColdStates::take_in(ColdFetch& fetch, const Prompt& prompt, Receipt& receipt) {
   Brought& brought = fetch.bring->value();
   fetch.room.release();
   if (brought.rows.empty() && brought.snapshot == nullptr) return false;

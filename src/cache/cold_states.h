@@ -5,7 +5,7 @@
 //   advance   chooses what pays and asks for it; then takes it into memory
 //   persist   writes a path behind
 //
-// A prompt that waits owns its LowerFetch. A store that fails, lies or hangs costs the time that
+// A prompt that waits owns its ColdFetch. A store that fails, lies or hangs costs the time that
 // reading would take at most, and is a miss (H7).
 //
 // One owning thread, that of the engine.
@@ -15,19 +15,19 @@
 #include <vector>
 
 #include "cache/cache_core.h"
-#include "cache/outlook.h"
 #include "cache/prompt.h"
 #include "cache/receipt.h"
+#include "cache/start_choice.h"
 
 namespace holdfast {
 
 // What is being brought up for a prompt that waits.
-struct LowerFetch {
+struct ColdFetch {
   enum class Stage { kLooking, kBringing, kOver };
   Stage stage = Stage::kOver;
   std::shared_ptr<Pending<StoreMatch>> look;
   std::shared_ptr<Pending<Brought>> bring;
-  LowerChoice choice;
+  ColdChoice choice;
   RoomHold room;
   int tries = 0;
   Clock::TimePoint began{};
@@ -43,17 +43,18 @@ class ColdStates {
   // What a prompt's states are found by below; empty where there is no such tier.
   [[nodiscard]] std::vector<PathName> names_for(SpaceKey space, TokenSpan keys) const;
   // Asks for more of the prompt than the outlook keeps, where there may be more.
-  [[nodiscard]] LowerFetch look_up(const Prompt& prompt, const Outlook& outlook);
-  [[nodiscard]] bool ready(const LowerFetch& fetch) const;
+  [[nodiscard]] ColdFetch look_up(const Prompt& prompt, const StartChoice& outlook);
+  [[nodiscard]] bool ready(const ColdFetch& fetch) const;
   // Does the next step of a fetch that is ready. True: memory holds more of the prompt now.
   // REQUIRES: the outlook is the prompt's, of now.
-  bool advance(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  bool advance(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook,
+               Receipt& receipt);
   // Memory's states along these keys are written below, as far as they are worth it.
   void persist(SpaceKey space, TokenSpan keys);
 
  private:
-  bool choose(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook);
-  bool take_in(LowerFetch& fetch, const Prompt& prompt, Receipt& receipt);
+  bool choose(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook);
+  bool take_in(ColdFetch& fetch, const Prompt& prompt, Receipt& receipt);
   [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const Match& match,
                                                             TokenSpan keys) const;
 

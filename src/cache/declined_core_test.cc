@@ -1,9 +1,9 @@
-// A core that cannot be finished (lower_tier.h): the room that was counted on is gone, or the store
+// A core that cannot be finished (disk_tier.h): the room that was counted on is gone, or the store
 // refuses. What was there before can be brought back as before, what is of no use goes first, and a
 // later turn writes it whole.
 #include <gtest/gtest.h>
 
-#include "cache/lower_tier.h"
+#include "cache/disk_tier.h"
 #include "tier/disk_store.h"
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
@@ -112,7 +112,7 @@ class DeclinedCore : public ::testing::Test {
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
     refusing_.emplace(*store_);
-    LowerOptions options;
+    DiskTierOptions options;
     options.blob_tokens = kBlobTokens;
     tier_.emplace(*refusing_, nullptr, clock_, options);
   }
@@ -177,7 +177,7 @@ class DeclinedCore : public ::testing::Test {
   TurnedClock clock_;
   std::unique_ptr<DiskStore> store_;
   std::optional<RefusingStore> refusing_;
-  std::optional<LowerTier> tier_;
+  std::optional<DiskTier> tier_;
 };
 
 const std::vector<PlaceOutline> kPlaces = {
@@ -222,7 +222,7 @@ TEST_F(DeclinedCore, RoomThatIsGoneHalfWayCostsOnlyThisConversation) {
   ASSERT_TRUE(tier_->work());  // the first of its rows
   pass_a_minute();
   StoreMatch match = store_->lookup(kSpace, wanted.tokens());
-  LowerChoice choice;
+  ColdChoice choice;
   choice.position = 300;
   choice.place = match.places.back();
   choice.rows = match.rows;

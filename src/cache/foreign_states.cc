@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-ForeignMatch ForeignStates::find(const KnownEnds& known, const ForeignQuestion& question) const {
+ForeignMatch ForeignStates::find(const StoredDepths& known, const ForeignQuestion& question) const {
   ForeignMatch best;
   for (const ForeignMaker& maker : makers_) {
     PathNamer names(maker.facts.space(question.tenant));

@@ -2,7 +2,8 @@
 // server's, where none of it can be used.
 //
 //   facts of another server --+
-//                             +--> the tenant's space there --> names of the prompt --> KnownEnds
+//                             +--> the tenant's space there --> names of the prompt -->
+//                             StoredDepths
 //   who asks -----------------+
 //
 // A space follows from facts and tenant alone, so the question is asked about the very prompt and
@@ -24,7 +25,7 @@
 
 #include "cache/fingerprint.h"
 #include "state/tokens.h"
-#include "tier/known_ends.h"
+#include "tier/stored_depths.h"
 
 namespace holdfast {
 
@@ -55,7 +56,7 @@ class ForeignStates {
 
   [[nodiscard]] bool empty() const { return makers_.empty(); }
   // The maker of most of the prompt; the first of equals.
-  [[nodiscard]] ForeignMatch find(const KnownEnds& known, const ForeignQuestion& question) const;
+  [[nodiscard]] ForeignMatch find(const StoredDepths& known, const ForeignQuestion& question) const;
 
  private:
   std::vector<ForeignMaker> makers_;

@@ -37,7 +37,7 @@ class ForeignStatesTest : public testing::Test {
     return ForeignStates({maker("old"), maker("older"), maker("exact", true)})
         .find(known_, {tenant, tokens, cuts});
   }
-  KnownEnds known_;
+  StoredDepths known_;
 };
 
 TEST_F(ForeignStatesTest, FindsTheMakerOfMostOfAPrompt) {

@@ -84,7 +84,7 @@ class Talks {
                         .cuts = cuts,
                         .header_end = length_of(talk) - 1};
     Receipt receipt;
-    const Outlook outlook = cache_.plan(prompt, slots_);
+    const StartChoice outlook = cache_.plan(prompt, slots_);
     const SlotId slot{outlook.plan.slot};
     cache_.begin(prompt, outlook, receipt);
     restored_ += receipt.restored;

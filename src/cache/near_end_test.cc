@@ -99,7 +99,7 @@ class NearEndCase {
                         .spans = spans,
                         .header_end = length_of(tokens) - 1};
     Receipt receipt;
-    const Outlook outlook = cache_.plan(prompt, slots_);
+    const StartChoice outlook = cache_.plan(prompt, slots_);
     const SlotId slot{outlook.plan.slot};
     cache_.begin(prompt, outlook, receipt);
     while (engine_.length(slot) < length_of(tokens)) {

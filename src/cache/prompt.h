@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "cache/prompt_ends.h"
+#include "cache/prompt_logits.h"
 #include "state/space.h"
 #include "state/tokens.h"
 #include "tier/path_name.h"

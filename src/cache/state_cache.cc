@@ -19,7 +19,7 @@ constexpr int kPlansMax = 16;
 }  // namespace
 
 StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-                       Companion* companion, Below* lower, CacheJournal* journal)
+                       Companion* companion, ColdTier* lower, CacheJournal* journal)
     : StateCache(journal == nullptr ? CacheWorld{&engine, &clock, companion, lower}
                                     : journal->watch({&engine, &clock, companion, lower}, options),
                  options, journal) {}
@@ -66,16 +66,16 @@ LiveState StateCache::describe(SlotId slot, const Prompt& prompt, const Match& m
   return state;
 }
 
-Outlook StateCache::plan(const Prompt& prompt, std::span<const SlotId> slots) const {
+StartChoice StateCache::plan(const Prompt& prompt, std::span<const SlotId> slots) const {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.plan(prompt, slots); });
-  Outlook outlook = plan_with(prompt, slots, true);
+  StartChoice outlook = plan_with(prompt, slots, true);
   if (core_.journal != nullptr) core_.journal->planned(outlook.plan);
   return outlook;
 }
 
-Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
-                              bool may_cut) const {
-  Outlook outlook;
+StartChoice StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
+                                  bool may_cut) const {
+  StartChoice outlook;
   outlook.match = core_.memory.match(prompt.space, prompt.keys);
   std::vector<LiveState> states;
   for (const SlotId slot : slots) {
@@ -94,14 +94,15 @@ Outlook StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> slot
   return outlook;
 }
 
-std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt, const Outlook& outlook) {
+std::optional<Awaited> StateCache::worth_waiting_for(const Prompt& prompt,
+                                                     const StartChoice& outlook) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.worth_waiting_for(prompt); });
   const std::optional<Awaited> awaited = find_awaited(prompt, outlook);
   if (core_.journal != nullptr) core_.journal->waits_for(awaited);
   return awaited;
 }
 
-std::optional<Awaited> StateCache::find_awaited(const Prompt& prompt, const Outlook& outlook) {
+std::optional<Awaited> StateCache::find_awaited(const Prompt& prompt, const StartChoice& outlook) {
   if (!core_.memory.enabled() || !prompt.reuse || !core_.options.checkpoints) return std::nullopt;
   const TokenPos limit = length_of(prompt.tokens) - 1;
   std::optional<Awaited> best;
@@ -141,7 +142,7 @@ bool StateCache::still_coming(const Awaited& awaited) const {
 
 // --- beginning -------------------------------------------------------------------
 
-LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
+LogitsPtr StateCache::begin(const Prompt& prompt, const StartChoice& outlook, Receipt& receipt) {
   const SlotId slot{outlook.plan.slot};
   const JournaledCall call(core_.journal,
                            [&](CacheJournal& to) { to.begin(prompt, slot, receipt); });
@@ -150,13 +151,13 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
                                          std::max(core_.now, passed));
   describe_match(prompt, outlook, receipt);
   LogitsPtr kept_logits;
-  const auto with_logits = [&](Outlook planned) {
+  const auto with_logits = [&](StartChoice planned) {
     kept_logits = nullptr;
     if (planned.plan.keep < length_of(prompt.tokens)) return planned;
     kept_logits = core_.ends.find(prompt.end);
     return kept_logits != nullptr ? planned : plan_with(prompt, {&slot, 1}, false);
   };
-  Outlook next = with_logits(outlook);
+  StartChoice next = with_logits(outlook);
   bool planned_around = false;
   for (int plans = 1; carry_out(prompt, next, receipt) != Obstacle::kNone; ++plans) {
     // A refusal is an answer, and so is damage: there is another way.
@@ -164,7 +165,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
     const bool give_up = plans == kPlansMax;
     if (give_up) core_.engine.clear(slot);
     shorten(slot, core_.engine.length(slot));
-    next = with_logits(give_up ? Outlook{{}, {.slot = slot.value}}
+    next = with_logits(give_up ? StartChoice{{}, {.slot = slot.value}}
                                : plan_with(prompt, {&slot, 1}, false));
   }
   receipt.slot = slot.value;
@@ -191,7 +192,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const Outlook& outlook, Receip
   return kept_logits;
 }
 
-ByteCount StateCache::bytes_to_begin(const Outlook& outlook) const {
+ByteCount StateCache::bytes_to_begin(const StartChoice& outlook) const {
   ByteCount bytes = outlook.plan.bytes_in;
   for (const StartAction& action : outlook.plan.actions) {
     if (std::holds_alternative<StoreLive>(action)) {
@@ -222,7 +223,7 @@ void StateCache::bring_companion(SlotId slot, const Prompt& prompt, Receipt& rec
   if (out.held < length_of(tokens) && followed.missing != nullptr) out.missing = followed.missing;
 }
 
-StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const Outlook& outlook,
+StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const StartChoice& outlook,
                                            Receipt& receipt) {
   const SlotId slot{outlook.plan.slot};
   // What is kept of the slot's last conversation must not push out what is needed,
@@ -346,7 +347,7 @@ void StateCache::shorten(SlotId slot, TokenPos length) {
 }
 
 // The slot holds the first tokens of the prompt now, as many as the plan keeps.
-void StateCache::take_over(SlotId slot, const Prompt& prompt, const Outlook& outlook) {
+void StateCache::take_over(SlotId slot, const Prompt& prompt, const StartChoice& outlook) {
   LiveSlot& held = core_.slots[slot];
   const StartPlan& plan = outlook.plan;
   const TokenPos restored = plan.keep;

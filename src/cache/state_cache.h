@@ -9,7 +9,7 @@
 //   decoded        likewise, by sampled tokens
 //   end            the request is over; its tokens stay known
 //
-// Below memory there may be another tier (cache/lower_tier.h), which keeps what memory holds
+// Below memory there may be another tier (cache/disk_tier.h), which keeps what memory holds
 // across restarts and beyond its budget. What a prompt could use of it is brought into
 // memory first; then it is planned as usual.
 //
@@ -17,7 +17,7 @@
 //   keep_below          write a path behind
 //
 // Where reading the last few tokens of a prompt costs more than a state, the state of the
-// whole prompt is kept too, with its logits (cache/prompt_ends.h): asked again, it begins with
+// whole prompt is kept too, with its logits (cache/prompt_logits.h): asked again, it begins with
 // nothing to read.
 //
 // Where the budget is smaller than a handful of snapshots for each slot, the slots keep some of
@@ -38,7 +38,7 @@
 //   CACHE-1  those of MemoryTier, SlotLedger and Checkpointer, and of the tree of what has been
 //   seen CACHE-2  what a slot says is filed is: its first tokens (in deterministic mode keys) are
 //            those above the node, while that is alive
-//   CACHE-3  those of PromptEnds
+//   CACHE-3  those of PromptLogits
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -53,10 +53,10 @@
 #include "cache/checkpointer.h"
 #include "cache/cold_states.h"
 #include "cache/conversation_status.h"
-#include "cache/outlook.h"
 #include "cache/prompt.h"
 #include "cache/receipt.h"
 #include "cache/slot_state.h"
+#include "cache/start_choice.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
 #include "env/clock.h"
@@ -75,7 +75,7 @@ class StateCache {
  public:
   // `lower` may be null. It is asked on the engine's thread only. A journal sees every call.
   StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-             Companion* companion = nullptr, Below* lower = nullptr,
+             Companion* companion = nullptr, ColdTier* lower = nullptr,
              CacheJournal* journal = nullptr);
 
   // -- before ------------------------------------------------------------------
@@ -83,11 +83,11 @@ class StateCache {
   [[nodiscard]] static Tokens keys_for(TokenSpan tokens, std::span<const TokenPos> cuts,
                                        bool deterministic);
   // REQUIRES: there is a slot, all are idle.
-  [[nodiscard]] Outlook plan(const Prompt& prompt, std::span<const SlotId> slots) const;
+  [[nodiscard]] StartChoice plan(const Prompt& prompt, std::span<const SlotId> slots) const;
   // A checkpoint deeper than what the outlook keeps, that a running request will
   // reach. Asks for one at the place where the two prompts part.
   [[nodiscard]] std::optional<Awaited> worth_waiting_for(const Prompt& prompt,
-                                                         const Outlook& outlook);
+                                                         const StartChoice& outlook);
   [[nodiscard]] bool still_coming(const Awaited& awaited) const;
 
   // -- the tier below (cache/cold_states.h) --------------------------------------
@@ -96,14 +96,14 @@ class StateCache {
     return cold_.names_for(space, keys);
   }
   // Asks for more of the prompt than the outlook keeps, where there may be more.
-  [[nodiscard]] LowerFetch ask_below(const Prompt& prompt, const Outlook& outlook) {
+  [[nodiscard]] ColdFetch ask_below(const Prompt& prompt, const StartChoice& outlook) {
     return cold_.look_up(prompt, outlook);
   }
   // Whether an answer is there, or will not be waited for.
-  [[nodiscard]] bool ready(const LowerFetch& fetch) const { return cold_.ready(fetch); }
+  [[nodiscard]] bool ready(const ColdFetch& fetch) const { return cold_.ready(fetch); }
   // Does the next step of a fetch that is ready. True: memory holds more of the prompt now.
   // REQUIRES: the outlook is the prompt's, of now.
-  bool go_on(LowerFetch& fetch, const Prompt& prompt, const Outlook& outlook, Receipt& receipt) {
+  bool go_on(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook, Receipt& receipt) {
     return cold_.advance(fetch, prompt, outlook, receipt);
   }
   // Puts what idle slots hold into memory, as far as there is room, and into the tier below, if
@@ -115,9 +115,9 @@ class StateCache {
   // be brought back after all, the next best plan for the same slot is taken.
   // Afterwards the slot holds `receipt.restored` tokens of the prompt. Where these are all of
   // them, the answer begins with the logits that are returned; else they are null.
-  LogitsPtr begin(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  LogitsPtr begin(const Prompt& prompt, const StartChoice& outlook, Receipt& receipt);
   // What begin() would move at most: out of the slot, and into it.
-  [[nodiscard]] ByteCount bytes_to_begin(const Outlook& outlook) const;
+  [[nodiscard]] ByteCount bytes_to_begin(const StartChoice& outlook) const;
   // Where the chunk that begins at the slot's end has to end. It may be read in pieces, unless
   // deterministic: then chunks are those of the grid.
   [[nodiscard]] TokenPos chunk_end(SlotId slot) const;
@@ -200,13 +200,15 @@ class StateCache {
   // another space.
   [[nodiscard]] TokenPos common(const LiveSlot& held, const Prompt& prompt,
                                 const Match& match) const;
-  [[nodiscard]] Outlook plan_with(const Prompt& prompt, std::span<const SlotId> slots,
-                                  bool may_cut) const;
-  [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt, const Outlook& outlook);
+  [[nodiscard]] StartChoice plan_with(const Prompt& prompt, std::span<const SlotId> slots,
+                                      bool may_cut) const;
+  [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt,
+                                                    const StartChoice& outlook);
 
   // Why an action was not done.
   enum class Obstacle { kNone, kCutRefused, kNotRestored, kOwnNotRestored };
-  [[nodiscard]] Obstacle carry_out(const Prompt& prompt, const Outlook& outlook, Receipt& receipt);
+  [[nodiscard]] Obstacle carry_out(const Prompt& prompt, const StartChoice& outlook,
+                                   Receipt& receipt);
   [[nodiscard]] Obstacle act(const StoreLive& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const CutLive& action, SlotId slot, const Prompt&, Receipt&);
   [[nodiscard]] Obstacle act(const LoadSnapshot& action, SlotId slot, const Prompt&, Receipt&);
@@ -215,7 +217,7 @@ class StateCache {
   [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
   void shorten(SlotId slot, TokenPos length);
   void forget_slot(SlotId slot);
-  void take_over(SlotId slot, const Prompt& prompt, const Outlook& outlook);
+  void take_over(SlotId slot, const Prompt& prompt, const StartChoice& outlook);
   void bring_companion(SlotId slot, const Prompt& prompt, Receipt& receipt);
   [[nodiscard]] bool is_filed(const LiveSlot& held) const;  // CACHE-2
   void note_restored(Receipt& receipt, ByteCount bytes, double ms);
@@ -226,7 +228,7 @@ class StateCache {
 
   // state_cache_receipt.cc
   [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : core_.memory.tree(); }
-  void describe_match(const Prompt& prompt, const Outlook& outlook, Receipt& receipt) const;
+  void describe_match(const Prompt& prompt, const StartChoice& outlook, Receipt& receipt) const;
   [[nodiscard]] Missing missing(const Prompt& prompt, const Receipt& receipt, bool refused) const;
   void name_foreign(const Prompt& prompt, Receipt& receipt) const;
 

@@ -30,7 +30,7 @@ void name_message(std::span<const MessageSpan> spans, Difference& difference) {
 
 }  // namespace
 
-void StateCache::describe_match(const Prompt& prompt, const Outlook& outlook,
+void StateCache::describe_match(const Prompt& prompt, const StartChoice& outlook,
                                 Receipt& receipt) const {
   const Match match = seen_ ? seen_->match(prompt.space, prompt.tokens) : outlook.match;
   const TokenPos length = length_of(prompt.tokens);

@@ -83,8 +83,8 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
               " (choose a folder with --cache-dir, or --cache-dir off)");
     return nullptr;
   }
-  auto known = std::make_shared<KnownEnds>();
-  disk.known_ends = known;
+  auto known = std::make_shared<StoredDepths>();
+  disk.stored_depths = known;
   auto folder = LastingFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
   if (!folder) {
     Log::warn("no states on disk: " + folder.error().message +
@@ -96,7 +96,7 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
     Log::warn("another server writes to " + options.cache_dir +
               "; this one only reads there. Give it a --cache-dir of its own to keep its states");
   }
-  LowerOptions below;
+  DiskTierOptions below;
   below.rest = std::chrono::milliseconds(options.cache_rest_ms);
   if (on_gpu) below.busy_bytes_per_s = kBusyBytesOnGpu;
   return std::unique_ptr<ServerDisk>(
@@ -104,7 +104,8 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
 }
 
 ServerDisk::ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
-                       std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock)
+                       std::shared_ptr<StoredDepths> known, DiskTierOptions options,
+                       const Clock& clock)
     : folder_(std::move(folder)),
       store_(std::move(store)),
       clock_(clock),
@@ -172,7 +173,7 @@ void ServerDisk::remember_answers(TokenHistory& history, Token vocabulary) {
 }
 
 std::string ServerDisk::summary() const {
-  const LowerStatus status = tier_.status();
+  const DiskTierStatus status = tier_.status();
   std::string text = human_bytes(status.store.bytes()) + " of at most " +
                      human_bytes(status.budget) + " in " + folder_;
   if (!survey_.rest.empty()) text += ", of it " + human_bytes(survey_.usable) + " usable here";

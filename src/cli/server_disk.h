@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cache/answer_keeper.h"
+#include "cache/disk_tier.h"
 #include "cache/fingerprint.h"
 #include "cache/folder_survey.h"
-#include "cache/lower_tier.h"
 #include "cache/token_history.h"
 #include "cli/options.h"
 #include "env/clock.h"
@@ -25,7 +25,7 @@ class ServerDisk {
   [[nodiscard]] static std::unique_ptr<ServerDisk> open(const ServeOptions& options, bool on_gpu,
                                                         const Clock& clock);
 
-  [[nodiscard]] LowerTier& tier() { return tier_; }
+  [[nodiscard]] DiskTier& tier() { return tier_; }
   // Spaces of these facts are noted in the folder, for `holdfast cache ls`, and what other facts
   // have left there is told from them.
   // REQUIRES: before the tier is started.
@@ -42,7 +42,7 @@ class ServerDisk {
 
  private:
   ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
-             std::shared_ptr<KnownEnds> known, LowerOptions options, const Clock& clock);
+             std::shared_ptr<StoredDepths> known, DiskTierOptions options, const Clock& clock);
   [[nodiscard]] std::string summary() const;
 
   const std::string folder_;
@@ -51,7 +51,7 @@ class ServerDisk {
   std::unique_ptr<AnswerKeeper> answers_;  // its thread's; null: none are kept
   FolderSurvey survey_;                    // of when the server started
   bool holds_foreign_ = false;
-  LowerTier tier_;
+  DiskTier tier_;
 };
 
 }  // namespace holdfast

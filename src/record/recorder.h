@@ -113,7 +113,7 @@ class CacheRecorder final : public CacheJournal {
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<std::unique_ptr<Clock>> clocks_;
   std::vector<std::unique_ptr<Companion>> companions_;
-  std::vector<std::unique_ptr<Below>> belows_;
+  std::vector<std::unique_ptr<ColdTier>> belows_;
 
   CacheEvent call_;  // the one that is open
   bool in_call_ = false;

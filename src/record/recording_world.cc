@@ -167,9 +167,9 @@ class RecordedCompanion final : public Companion {
 };
 
 // What it finds and brings, the cache tells the journal itself, when it takes it.
-class RecordedBelow final : public Below {
+class RecordedBelow final : public ColdTier {
  public:
-  RecordedBelow(Below& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+  RecordedBelow(ColdTier& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
 
   [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override {
     const TokenPos position = inner_.deepest(names);
@@ -194,7 +194,7 @@ class RecordedBelow final : public Below {
     return inner_.look(space, keys);
   }
   [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
-                                                        LowerChoice choice) override {
+                                                        ColdChoice choice) override {
     return inner_.bring(std::move(match), std::move(choice));
   }
   void keep(KeptPath path) override { inner_.keep(std::move(path)); }
@@ -202,7 +202,7 @@ class RecordedBelow final : public Below {
   void distrust(SpaceKey space, const std::string& why) override { inner_.distrust(space, why); }
 
  private:
-  Below& inner_;
+  ColdTier& inner_;
   CacheRecorder& recorder_;
 };
 
@@ -217,7 +217,7 @@ std::unique_ptr<Clock> recorded(const Clock& clock, CacheRecorder& recorder) {
 std::unique_ptr<Companion> recorded(Companion& companion, CacheRecorder& recorder) {
   return std::make_unique<RecordedCompanion>(companion, recorder);
 }
-std::unique_ptr<Below> recorded(Below& below, CacheRecorder& recorder) {
+std::unique_ptr<ColdTier> recorded(ColdTier& below, CacheRecorder& recorder) {
   return std::make_unique<RecordedBelow>(below, recorder);
 }
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "cache/below.h"
+#include "cache/cold_tier.h"
 #include "engine/companion.h"
 #include "engine/engine.h"
 #include "env/clock.h"
@@ -17,6 +17,6 @@ class CacheRecorder;
 [[nodiscard]] std::unique_ptr<Engine> recorded(Engine& engine, CacheRecorder& recorder);
 [[nodiscard]] std::unique_ptr<Clock> recorded(const Clock& clock, CacheRecorder& recorder);
 [[nodiscard]] std::unique_ptr<Companion> recorded(Companion& companion, CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<Below> recorded(Below& below, CacheRecorder& recorder);
+[[nodiscard]] std::unique_ptr<ColdTier> recorded(ColdTier& below, CacheRecorder& recorder);
 
 }  // namespace holdfast

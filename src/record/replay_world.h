@@ -127,7 +127,7 @@ class ReplayCompanion final : public Companion {
 };
 
 // Whoever replays sets what is pending.
-class ReplayBelow final : public Below {
+class ReplayBelow final : public ColdTier {
  public:
   explicit ReplayBelow(ReplayScript& script) : script_(script) {}
 
@@ -137,7 +137,7 @@ class ReplayBelow final : public Below {
   [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey, TokenSpan) override {
     return std::make_shared<Pending<StoreMatch>>();
   }
-  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch, LowerChoice) override {
+  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch, ColdChoice) override {
     return std::make_shared<Pending<Brought>>();
   }
   void keep(KeptPath) override {}

@@ -22,7 +22,7 @@ struct LiveRequest {
   Tokens keys;
   EndKey end;
   Receipt receipt;
-  std::optional<LowerFetch> fetch;
+  std::optional<ColdFetch> fetch;
   std::optional<SlotId> slot;  // it has begun there
   bool ended = false;
 
@@ -190,8 +190,8 @@ class Replayer {
 
   bool go_on(CacheEvent& event) {
     if (!outlook_ || !planned_->fetch) return false;
-    using Stage = LowerFetch::Stage;
-    LowerFetch& fetch = *planned_->fetch;
+    using Stage = ColdFetch::Stage;
+    ColdFetch& fetch = *planned_->fetch;
     const bool looks = fetch.stage == Stage::kLooking;
     const bool brings = fetch.stage == Stage::kBringing;
     if (fetch.over() || (event.found && !looks) || (event.came && !brings)) {
@@ -209,7 +209,7 @@ class Replayer {
   }
 
   // What the tree takes for this prompt.
-  [[nodiscard]] bool could_come(const BroughtOutline& came, const LowerFetch& fetch) const {
+  [[nodiscard]] bool could_come(const BroughtOutline& came, const ColdFetch& fetch) const {
     const StateNeeds needs = StateNeeds::of(header_.shape);
     if (!came.uses.empty() && !needs.blocks) return false;
     if (came.place > 0 && !needs.snapshot) return false;
@@ -398,8 +398,8 @@ class Replayer {
   std::vector<ReplaySlot> slots_;
   Requests requests_;
   std::uint64_t live_tokens_ = 0;
-  LiveRequest* planned_ = nullptr;  // the latest plan is this request's,
-  std::optional<Outlook> outlook_;  // and still true if it is there
+  LiveRequest* planned_ = nullptr;      // the latest plan is this request's,
+  std::optional<StartChoice> outlook_;  // and still true if it is there
   const CacheEvent* event_ = nullptr;
 };
 

@@ -44,14 +44,14 @@ struct Settings {
 class Life {
  public:
   Life(SimulatedFiles& files, const DayClock& clock, const Settings& settings)
-      : settings_(settings), known_(std::make_shared<KnownEnds>()) {
+      : settings_(settings), known_(std::make_shared<StoredDepths>()) {
     DiskOptions options;
     options.budget = settings.disk;
-    options.known_ends = known_;
+    options.stored_depths = known_;
     auto opened = DiskStore::open(files, options, clock.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
-    lower_.emplace(*store_, known_, clock, LowerOptions{.blob_tokens = 64});
+    lower_.emplace(*store_, known_, clock, DiskTierOptions{.blob_tokens = 64});
     SchedulerOptions scheduling;
     scheduling.cache.memory.budget = settings.memory;
     scheduling.cache.memory.ghost_tokens_max = settings.ghosts;
@@ -86,9 +86,9 @@ class Life {
 
  private:
   const Settings settings_;
-  std::shared_ptr<KnownEnds> known_;
+  std::shared_ptr<StoredDepths> known_;
   std::unique_ptr<DiskStore> store_;
-  std::optional<LowerTier> lower_;
+  std::optional<DiskTier> lower_;
   std::uint64_t turns_ = 0;
 
  public:

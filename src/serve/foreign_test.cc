@@ -25,8 +25,8 @@ class Process {
   Process(SimulatedFiles& files, const std::string& engine, bool deterministic = false,
           ByteCount memory = 64 << 20)
       : facts_(facts_of(engine)),
-        known_(std::make_shared<KnownEnds>()),
-        store_(std::move(DiskStore::open(files, {.budget = 64 << 20, .known_ends = known_}, 0))
+        known_(std::make_shared<StoredDepths>()),
+        store_(std::move(DiskStore::open(files, {.budget = 64 << 20, .stored_depths = known_}, 0))
                    .value()),
         lower_(*store_, known_, clock_, {.blob_tokens = 64}) {
     lower_.set_foreign(ForeignStates(
@@ -71,9 +71,9 @@ class Process {
  private:
   const Fingerprint facts_;
   ManualClock clock_;
-  std::shared_ptr<KnownEnds> known_;
+  std::shared_ptr<StoredDepths> known_;
   std::unique_ptr<DiskStore> store_;
-  LowerTier lower_;
+  DiskTier lower_;
   std::optional<Bench> bench_;
 };
 

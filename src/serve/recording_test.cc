@@ -34,7 +34,7 @@ std::vector<Kind> kinds() {
       all.push_back({name + (deterministic ? "Deterministic" : ""), traffic});
       traffic.lower = true;
       traffic.faults = false;
-      all.push_back({name + (deterministic ? "Deterministic" : "") + "Below", traffic});
+      all.push_back({name + (deterministic ? "Deterministic" : "") + "ColdTier", traffic});
     }
   }
   return all;

@@ -35,14 +35,14 @@ class Process {
  public:
   Process(SimulatedFiles& files, const Size& size, ByteCount disk, std::chrono::seconds began) {
     clock_.advance(began);
-    known_ = std::make_shared<KnownEnds>();
+    known_ = std::make_shared<StoredDepths>();
     DiskOptions options;
     options.budget = disk;
-    options.known_ends = known_;
+    options.stored_depths = known_;
     auto opened = DiskStore::open(files, options, clock_.unix_ms());
     EXPECT_TRUE(opened.ok());
     store_ = std::move(*opened);
-    lower_.emplace(*store_, known_, clock_, LowerOptions{.bytes_per_ms = 1e9});
+    lower_.emplace(*store_, known_, clock_, DiskTierOptions{.bytes_per_ms = 1e9});
     FakeOptions fake;
     fake.slots = 1;
     fake.context_tokens = 8192;
@@ -87,9 +87,9 @@ class Process {
     ManualClock clock;
   };
   UnixClock clock_;
-  std::shared_ptr<KnownEnds> known_;
+  std::shared_ptr<StoredDepths> known_;
   std::unique_ptr<DiskStore> store_;
-  std::optional<LowerTier> lower_;
+  std::optional<DiskTier> lower_;
   std::optional<Bench> bench_;
 };
 

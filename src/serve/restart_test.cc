@@ -36,10 +36,10 @@ struct Settings {
 class Process {
  public:
   Process(SimulatedFiles& files, const Settings& settings)
-      : known_(std::make_shared<KnownEnds>()), store_(open(files, settings)) {
+      : known_(std::make_shared<StoredDepths>()), store_(open(files, settings)) {
     const bool writes = store_->role() == StoreRole::kWriter;  // a reader knows no ends
     lower_.emplace(*store_, writes ? known_ : nullptr, clock_,
-                   LowerOptions{.blob_tokens = 64, .bytes_per_ms = settings.bytes_per_ms});
+                   DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = settings.bytes_per_ms});
     SchedulerOptions options;
     options.deterministic = settings.deterministic;
     options.cache.memory.budget = settings.memory;
@@ -79,7 +79,7 @@ class Process {
   }
 
   [[nodiscard]] Bench& bench() { return *bench_; }
-  [[nodiscard]] LowerTier& lower() { return *lower_; }
+  [[nodiscard]] DiskTier& lower() { return *lower_; }
   [[nodiscard]] DiskStore& store() { return *store_; }
   std::string answer;
   int turns_to_work = 1;  // below memory something is done each so many turns
@@ -88,16 +88,16 @@ class Process {
   std::unique_ptr<DiskStore> open(SimulatedFiles& files, const Settings& settings) {
     DiskOptions options;
     options.budget = settings.disk;
-    options.known_ends = known_;
+    options.stored_depths = known_;
     auto opened = DiskStore::open(files, options, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     return std::move(*opened);
   }
 
   ManualClock clock_;
-  std::shared_ptr<KnownEnds> known_;
+  std::shared_ptr<StoredDepths> known_;
   std::unique_ptr<DiskStore> store_;
-  std::optional<LowerTier> lower_;
+  std::optional<DiskTier> lower_;
   std::optional<Bench> bench_;
   FakeOptions cold_;
 };

@@ -409,7 +409,7 @@ void Scheduler::admit_waiting() {
     const auto next = next_in_queue();
     if (next == queue_.end()) return;
     Job& job = **next;
-    const Outlook outlook = cache_.plan(job.prompt(), idle_slots_for(job));
+    const StartChoice outlook = cache_.plan(job.prompt(), idle_slots_for(job));
     job.awaited = cache_.worth_waiting_for(job.prompt(), outlook);
     if (job.awaited) {
       const Slot& other = slots_[static_cast<std::size_t>(job.awaited->slot.value)];
@@ -462,7 +462,7 @@ bool Scheduler::fetching(const Job& job) const {
 
 // Asks once for each request. True: there will be an answer, or there is one and the outlook
 // is no longer true.
-bool Scheduler::waits_for_lower(Job& job, const Outlook& outlook) {
+bool Scheduler::waits_for_lower(Job& job, const StartChoice& outlook) {
   if (!job.fetch) job.fetch = cache_.ask_below(job.prompt(), outlook);
   if (job.fetch->over()) return false;
   if (!cache_.ready(*job.fetch)) return true;
@@ -480,7 +480,7 @@ std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {
   return slots;
 }
 
-void Scheduler::start_job(std::unique_ptr<Job> job, const Outlook& outlook) {
+void Scheduler::start_job(std::unique_ptr<Job> job, const StartChoice& outlook) {
   job->started = clock_.now();
   job->timings.queued_ms = ms_between(job->submitted, job->started);
   Receipt& receipt = job->receipt;

@@ -53,7 +53,7 @@
 #include "cache/cache_journal.h"
 #include "cache/cache_status.h"
 #include "cache/conversation_status.h"
-#include "cache/lower_tier.h"
+#include "cache/disk_tier.h"
 #include "cache/receipt.h"
 #include "cache/slot_file.h"
 #include "cache/state_cache.h"
@@ -99,7 +99,7 @@ struct SchedulerParts {
   SchedulerObserver* observer = nullptr;
   TokenHistory* history = nullptr;  // learns the tokens of each answer
   Companion* companion = nullptr;
-  LowerTier* lower = nullptr;  // asked on the scheduler's thread, from start() on
+  DiskTier* lower = nullptr;  // asked on the scheduler's thread, from start() on
   // Sees what the cache is asked and told; must outlive the scheduler.
   CacheJournal* journal = nullptr;
 };
@@ -271,10 +271,10 @@ class Scheduler {
   void admit_waiting();
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   [[nodiscard]] bool may_start(const Job& job) const;
-  [[nodiscard]] bool waits_for_lower(Job& job, const Outlook& outlook);
+  [[nodiscard]] bool waits_for_lower(Job& job, const StartChoice& outlook);
   [[nodiscard]] bool fetching(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
-  void start_job(std::unique_ptr<Job> job, const Outlook& outlook);
+  void start_job(std::unique_ptr<Job> job, const StartChoice& outlook);
   [[nodiscard]] bool prefilling(const Slot& slot) const;
   [[nodiscard]] TokenPos prefill_left(const Slot& slot) const;
   [[nodiscard]] Slot* choose_prefill();
@@ -287,8 +287,8 @@ class Scheduler {
   [[nodiscard]] bool writes(const Slot& slot) const;
   [[nodiscard]] TokenPos tokens_to_read(const Slot& slot) const;
   [[nodiscard]] bool reads_on();
-  [[nodiscard]] bool may_begin(Job& job, const Outlook& outlook) const;
-  [[nodiscard]] LogitsPtr begin_paced(Job& job, const Outlook& outlook);
+  [[nodiscard]] bool may_begin(Job& job, const StartChoice& outlook) const;
+  [[nodiscard]] LogitsPtr begin_paced(Job& job, const StartChoice& outlook);
   void keep_chunk(Slot& slot, TokenSpan chunk, LogitsOf logits);
   bool copy_postponed();
   void copy_postponed(Slot& slot, ByteCount bytes);
@@ -339,7 +339,7 @@ class Scheduler {
   const Clock& clock_;
   SchedulerObserver* const observer_;
   TokenHistory* const history_;
-  LowerTier* const lower_;
+  DiskTier* const lower_;
   CacheJournal* const journal_;
   const Grid grid_;
   const ByteCount state_bytes_max_;  // of a file of one slot

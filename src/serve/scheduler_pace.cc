@@ -93,12 +93,12 @@ void Scheduler::copy_postponed(Slot& slot, ByteCount bytes) {
 
 // --- beginning -------------------------------------------------------------------------
 
-bool Scheduler::may_begin(Job& job, const Outlook& outlook) const {
+bool Scheduler::may_begin(Job& job, const StartChoice& outlook) const {
   job.held_back = writing_ && !pace_.may_restore(cache_.bytes_to_begin(outlook));
   return !job.held_back;
 }
 
-LogitsPtr Scheduler::begin_paced(Job& job, const Outlook& outlook) {
+LogitsPtr Scheduler::begin_paced(Job& job, const StartChoice& outlook) {
   const bool moves = cache_.bytes_to_begin(outlook) > 0;
   if (moves) settle_reading();
   Receipt& receipt = job.receipt;

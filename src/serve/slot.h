@@ -53,7 +53,7 @@ struct Job {
   AcceptanceByPosition acceptance;  // of such drafts
   double last_yield = 1.0;          // tokens that the latest step gave
   std::optional<Awaited> awaited;   // waits in the queue for another's prefix
-  std::optional<LowerFetch> fetch;  // asked the tier below, and may wait for it
+  std::optional<ColdFetch> fetch;   // asked the tier below, and may wait for it
   bool held_back = false;           // bringing its state back would hold those up who write
   Receipt receipt;
 };

@@ -8,7 +8,7 @@
 // The one that there is keeps a folder (disk_store.h). Another one, on another machine, would
 // stand beside it.
 //
-// One owning thread; every call may block (cache/lower_tier.h has a thread for that). No clock:
+// One owning thread; every call may block (cache/disk_tier.h has a thread for that). No clock:
 // times come in, in Unix milliseconds.
 #pragma once
 

@@ -39,7 +39,7 @@ void DiskStore::hold_as(const BlobKey& key, const Held& held) {
   const bool rows = held.kind == BlobKind::kRows;
   (rows ? stats_.rows_blobs : stats_.place_blobs) += 1;
   (rows ? stats_.rows_bytes : stats_.place_bytes) += held.bytes;
-  if (KnownEnds* const ends = ends_with(held)) ends->add(held.anchor, held.end);
+  if (StoredDepths* const ends = ends_with(held)) ends->add(held.anchor, held.end);
   add_age(held);
 }
 
@@ -49,7 +49,7 @@ void DiskStore::forget(const BlobKey& key) {
   const bool rows = found->second.kind == BlobKind::kRows;
   (rows ? stats_.rows_blobs : stats_.place_blobs) -= 1;
   (rows ? stats_.rows_bytes : stats_.place_bytes) -= found->second.bytes;
-  if (KnownEnds* const ends = ends_with(found->second))
+  if (StoredDepths* const ends = ends_with(found->second))
     ends->remove(found->second.anchor, found->second.end);
   remove_age(found->second);
   held_.erase(found);
@@ -72,13 +72,13 @@ void DiskStore::set_used(Held& held, std::int64_t used_ms, std::uint64_t saves) 
 }
 
 // Those that are told of this blob.
-KnownEnds* DiskStore::ends_with(const Held& held) const {
-  return held.end > 0 ? options_.known_ends.get() : nullptr;
+StoredDepths* DiskStore::ends_with(const Held& held) const {
+  return held.end > 0 ? options_.stored_depths.get() : nullptr;
 }
 
 DiskStore::~DiskStore() {
   for (const auto& [key, held] : held_) {
-    if (KnownEnds* const ends = ends_with(held)) ends->remove(held.anchor, held.end);
+    if (StoredDepths* const ends = ends_with(held)) ends->remove(held.anchor, held.end);
   }
 }
 

@@ -33,7 +33,7 @@
 //   D3  the index knows each held blob, unless it failed; it may know others, which are not
 //       offered
 //   D4  between calls there is nothing in tmp/
-//   D5  `known_ends` has the end of each held blob whose place is known, and no other; a store
+//   D5  `stored_depths` has the end of each held blob whose place is known, and no other; a store
 //       that is destroyed takes its own away
 //   D6  `ages_` has the bytes of each held blob by what it is worth and when it was used, and no
 //       others: room_for() adds up no blobs
@@ -60,8 +60,8 @@
 #include "tier/blob_index.h"
 #include "tier/blob_store.h"
 #include "tier/file_system.h"
-#include "tier/known_ends.h"
 #include "tier/space_note.h"
+#include "tier/stored_depths.h"
 
 namespace holdfast {
 
@@ -73,7 +73,7 @@ struct DiskOptions {
   IndexMaker make_index;                // none: in memory
   // Kept up to date by a writer, from open() on; may be null. A reader leaves it alone, because
   // it does not see what the writer adds.
-  std::shared_ptr<KnownEnds> known_ends = nullptr;
+  std::shared_ptr<StoredDepths> stored_depths = nullptr;
 };
 
 struct VerifyReport {
@@ -227,7 +227,7 @@ class DiskStore final : public BlobStore {
   ByteCount drop(std::span<const BlobKey> keys, ByteCount enough);
   void hold(const BlobFacts& facts, std::int64_t used_ms);
   void hold_as(const BlobKey& key, const Held& held);
-  [[nodiscard]] KnownEnds* ends_with(const Held& held) const;
+  [[nodiscard]] StoredDepths* ends_with(const Held& held) const;
   void forget(const BlobKey& key);
   void empty_quarantine();
   void quarantine(const BlobKey& key, const std::string& why);

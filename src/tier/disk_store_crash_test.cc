@@ -104,7 +104,7 @@ class CrashWorld {
   [[nodiscard]] std::string open() {
     DiskOptions options;
     options.budget = tight_ ? 4000 : 1 << 20;
-    options.known_ends = std::make_shared<KnownEnds>();
+    options.stored_depths = std::make_shared<StoredDepths>();
     options.make_index = [this](StoreRole) -> Result<std::unique_ptr<BlobIndex>> {
       return std::unique_ptr<BlobIndex>(std::make_unique<KeptIndex>(index_));
     };
@@ -280,7 +280,7 @@ class StoryTeller {
   void open() {
     store_.reset();
     auto opened = DiskStore::open(
-        files_, {.budget = 100000, .known_ends = std::make_shared<KnownEnds>()}, 100);
+        files_, {.budget = 100000, .stored_depths = std::make_shared<StoredDepths>()}, 100);
     story_.calm = story_.calm && opened.ok();
     if (opened) store_ = std::move(*opened);
   }

@@ -172,7 +172,7 @@ class World {
 
   [[nodiscard]] std::string open() {
     store_.reset();
-    auto opened = DiskStore::open(files_, {.budget = budget_, .known_ends = ends_}, now_ms_);
+    auto opened = DiskStore::open(files_, {.budget = budget_, .stored_depths = ends_}, now_ms_);
     if (!opened) return opened.error().message;
     store_ = std::move(*opened);
     return {};
@@ -323,7 +323,7 @@ class World {
 
   std::mt19937 random_;
   SimulatedFiles files_;
-  std::shared_ptr<KnownEnds> ends_ = std::make_shared<KnownEnds>();
+  std::shared_ptr<StoredDepths> ends_ = std::make_shared<StoredDepths>();
   Model model_;
   ByteCount budget_ = 0;
   std::int64_t now_ms_ = 1'000'000;

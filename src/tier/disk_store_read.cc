@@ -297,15 +297,15 @@ void DiskStore::check_index(std::vector<std::string>& wrong) {
 }
 
 void DiskStore::check_ends(std::vector<std::string>& wrong) const {
-  if (options_.known_ends == nullptr) return;
+  if (options_.stored_depths == nullptr) return;
   std::size_t known = 0;
   for (const auto& [key, held] : held_) {
     if (held.end == 0) continue;
     ++known;
-    if (!options_.known_ends->contains(held.anchor, held.end))
+    if (!options_.stored_depths->contains(held.anchor, held.end))
       wrong.push_back("D5: the end of " + key.hex() + " is not known");
   }
-  if (known != options_.known_ends->size()) wrong.emplace_back("D5: an end of no held blob");
+  if (known != options_.stored_depths->size()) wrong.emplace_back("D5: an end of no held blob");
 }
 
 // As blob by blob.

@@ -23,7 +23,7 @@ class DiskStoreTest : public testing::Test {
   void reopen(ByteCount budget = 1 << 20) {
     store_.reset();
     options_.budget = budget;
-    options_.known_ends = std::make_shared<KnownEnds>();
+    options_.stored_depths = std::make_shared<StoredDepths>();
     auto opened = DiskStore::open(files_, options_, now_);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);

@@ -51,7 +51,7 @@ Result<PutAnswer> LastingFolder::put(const PlaceBlob& blob, Moment moment) {
 
 bool LastingFolder::renew(std::int64_t now_ms) {
   if (folder_.still_there() || role() == StoreRole::kReader) return false;
-  if (options_.known_ends != nullptr) options_.known_ends->clear();
+  if (options_.stored_depths != nullptr) options_.stored_depths->clear();
   auto made = CacheFolder::open(path_, options_, now_ms);
   if (!made) return false;
   add_counts(past_, folder_->stats());

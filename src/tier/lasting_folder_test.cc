@@ -18,7 +18,7 @@ class Lasting : public ::testing::Test {
   Lasting() {
     DiskOptions options;
     options.budget = 1 << 20;
-    options.known_ends = known_;
+    options.stored_depths = known_;
     auto opened = LastingFolder::open(path_, options, 1);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     folder_ = std::move(*opened);
@@ -34,7 +34,7 @@ class Lasting : public ::testing::Test {
   TempFolder temporary_;
   const std::string path_ = temporary_ / "states";
   const BlobMaker maker_{kSpace, counting(300)};
-  std::shared_ptr<KnownEnds> known_ = std::make_shared<KnownEnds>();
+  std::shared_ptr<StoredDepths> known_ = std::make_shared<StoredDepths>();
   std::unique_ptr<LastingFolder> folder_;
   int renewed_ = 0;
 };

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/lower_tier.h"
+#include "cache/disk_tier.h"
 #include "cache/state_cache.h"
 #include "engine/llama/llama_config.h"
 #include "engine/llama/testing/tiny_models.h"
@@ -67,7 +67,7 @@ inline bool same_bits(const Answer& a, const Answer& b) {
 class CachedServer {
  public:
   CachedServer(Engine& engine, ByteCount budget, CacheOptions options = {},
-               Companion* companion = nullptr, LowerTier* lower = nullptr)
+               Companion* companion = nullptr, DiskTier* lower = nullptr)
       : engine_(engine), lower_(lower) {
     options.deterministic = true;
     options.memory.budget = budget;
@@ -123,7 +123,7 @@ class CachedServer {
  private:
   void fetch(const Prompt& asked) {
     if (lower_ == nullptr) return;
-    LowerFetch fetch = cache_->ask_below(asked, cache_->plan(asked, {&kSlot, 1}));
+    ColdFetch fetch = cache_->ask_below(asked, cache_->plan(asked, {&kSlot, 1}));
     while (!fetch.over()) {
       while (!cache_->ready(fetch)) ASSERT_TRUE(lower_->work());
       cache_->go_on(fetch, asked, cache_->plan(asked, {&kSlot, 1}), receipt);
@@ -144,7 +144,7 @@ class CachedServer {
   }
 
   Engine& engine_;
-  LowerTier* const lower_;
+  DiskTier* const lower_;
   class StillClock final : public Clock {
    public:
     [[nodiscard]] TimePoint now() const override { return {}; }

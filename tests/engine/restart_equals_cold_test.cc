@@ -32,16 +32,16 @@ class Life {
   CacheFolder open(const std::string& folder) {
     DiskOptions options;
     options.budget = kAmple;
-    options.known_ends = known_;
+    options.stored_depths = known_;
     auto opened = CacheFolder::open(folder, options, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     return std::move(*opened);
   }
 
   SteadyClock clock_;
-  std::shared_ptr<KnownEnds> known_ = std::make_shared<KnownEnds>();
+  std::shared_ptr<StoredDepths> known_ = std::make_shared<StoredDepths>();
   CacheFolder folder_;
-  LowerTier tier_;
+  DiskTier tier_;
 };
 
 class RestartEqualsCold : public ::testing::TestWithParam<std::tuple<std::string, bool>> {

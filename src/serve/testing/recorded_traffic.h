@@ -175,12 +175,13 @@ class RecordedTraffic {
   void open_lower() {
     DiskOptions disk;
     disk.budget = 8 << 20;
-    disk.known_ends = known_;
+    disk.stored_depths = known_;
     auto opened = DiskStore::open(files_, disk, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
     // So slow that fronts are read meanwhile.
-    lower_.emplace(*store_, known_, clock_, LowerOptions{.blob_tokens = 64, .bytes_per_ms = 60.0});
+    lower_.emplace(*store_, known_, clock_,
+                   DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = 60.0});
     foreign_.add("engine", "another");
     lower_->set_foreign(ForeignStates({{foreign_, "another engine", "--other", false}}));
   }
@@ -314,10 +315,10 @@ class RecordedTraffic {
   FakeText text_;
   std::optional<FakeEngine> engine_;
   SimulatedFiles files_;
-  std::shared_ptr<KnownEnds> known_ = std::make_shared<KnownEnds>();
+  std::shared_ptr<StoredDepths> known_ = std::make_shared<StoredDepths>();
   std::unique_ptr<DiskStore> store_;
   Fingerprint foreign_;
-  std::optional<LowerTier> lower_;
+  std::optional<DiskTier> lower_;
   std::optional<Scheduler> scheduler_;
   std::vector<Conversation> talks_;
   std::vector<std::pair<std::string, std::shared_ptr<Recorder>>> clients_;

@@ -1,4 +1,4 @@
-// Outlook: how a prompt could begin now.
+// StartChoice: how a prompt could begin now.
 #pragma once
 
 #include "plan/start_plan.h"
@@ -7,7 +7,7 @@
 namespace holdfast {
 
 // Valid until the cache changes.
-struct Outlook {
+struct StartChoice {
   Match match;
   StartPlan plan;
 };

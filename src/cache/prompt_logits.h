@@ -1,4 +1,4 @@
-// PromptEnds: the logits after the last token of prompts, so that an identical request
+// PromptLogits: the logits after the last token of prompts, so that an identical request
 // computes nothing at all.
 //
 //   prompt [ s s s s | u u u u h )      state after h: in the token tree, as any other
@@ -50,10 +50,10 @@ using LogitsPtr = std::shared_ptr<const CheckedBytes>;
 // REQUIRES: made of logits.
 [[nodiscard]] std::span<const float> logits_in(const CheckedBytes& bytes);
 
-class PromptEnds {
+class PromptLogits {
  public:
   // REQUIRES: `memory` outlives it.
-  PromptEnds(MemoryTier& memory, ByteCount limit) : memory_(memory), limit_(limit) {}
+  PromptLogits(MemoryTier& memory, ByteCount limit) : memory_(memory), limit_(limit) {}
 
   [[nodiscard]] bool holds(const EndKey& key) const { return by_key_.contains(key); }
   // Null: there are none, or they were damaged and are dropped.

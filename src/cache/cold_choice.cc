@@ -1,4 +1,4 @@
-#include "cache/lower_choice.h"
+#include "cache/cold_choice.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 constexpr double kMsPerBlob = 0.1;
 
 // Rows of the first `end` tokens that memory lacks.
-std::vector<RowsHit> rows_for(const StoreMatch& match, const LowerInput& input, TokenPos end) {
+std::vector<RowsHit> rows_for(const StoreMatch& match, const ColdInput& input, TokenPos end) {
   std::vector<RowsHit> rows;
   if (!input.needs.blocks) return rows;
   for (const RowsHit& hit : match.rows) {
@@ -29,7 +29,7 @@ struct Candidate {
   const PlaceHit* place = nullptr;
 };
 
-std::vector<Candidate> candidates(const StoreMatch& match, const LowerInput& input) {
+std::vector<Candidate> candidates(const StoreMatch& match, const ColdInput& input) {
   std::vector<Candidate> all;
   const TokenPos limit = input.prompt_length - 1;
   const TokenPos covered =
@@ -47,8 +47,8 @@ std::vector<Candidate> candidates(const StoreMatch& match, const LowerInput& inp
   return all;
 }
 
-LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candidate& candidate) {
-  LowerChoice choice;
+ColdChoice make(const StoreMatch& match, const ColdInput& input, const Candidate& candidate) {
+  ColdChoice choice;
   choice.position = candidate.position;
   choice.rows = rows_for(match, input, candidate.position);
   for (const RowsHit& hit : choice.rows) choice.bytes += hit.bytes;
@@ -59,7 +59,7 @@ LowerChoice make(const StoreMatch& match, const LowerInput& input, const Candida
   return choice;
 }
 
-double ms_of(const LowerChoice& choice, const LowerInput& input) {
+double ms_of(const ColdChoice& choice, const ColdInput& input) {
   const auto blobs = static_cast<double>(choice.rows.size() + (choice.place ? 1 : 0));
   return static_cast<double>(choice.bytes) / input.bytes_per_ms + blobs * kMsPerBlob +
          static_cast<double>(input.prompt_length - choice.position) * input.ms_per_token;
@@ -67,13 +67,13 @@ double ms_of(const LowerChoice& choice, const LowerInput& input) {
 
 }  // namespace
 
-std::optional<LowerChoice> choose_below(const StoreMatch& match, const LowerInput& input) {
-  std::optional<LowerChoice> best;
+std::optional<ColdChoice> choose_cold(const StoreMatch& match, const ColdInput& input) {
+  std::optional<ColdChoice> best;
   const bool measured = input.ms_per_token > 0.0;
   double best_ms = measured ? input.ms_per_token * (input.prompt_length - input.keep)
                             : std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates(match, input)) {
-    LowerChoice choice = make(match, input, candidate);
+    ColdChoice choice = make(match, input, candidate);
     if (choice.bytes > input.bytes_max) continue;
     const bool deeper = !best || choice.position > best->position;
     const double ms = ms_of(choice, input);

@@ -1,4 +1,4 @@
-// Below: a tier below memory, as the cache asks for it. LowerTier (lower_tier.h) is the one
+// ColdTier: a tier below memory, as the cache asks for it. DiskTier (disk_tier.h) is the one
 // that a server has; a replay (record/replay_world.h) answers as one did.
 //
 // The one who asks is never held up: an answer is Pending, and found later.
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "cache/cold_choice.h"
 #include "cache/foreign_states.h"
 #include "cache/keep_plan.h"
-#include "cache/lower_choice.h"
 #include "env/clock.h"
 #include "state/extent_block.h"
 #include "state/snapshot.h"
@@ -91,9 +91,9 @@ struct KeptPath {
 };
 
 // What the cache asks, on the engine's thread.
-class Below {
+class ColdTier {
  public:
-  virtual ~Below() = default;
+  virtual ~ColdTier() = default;
 
   // A lookup would find nothing deeper than this.
   [[nodiscard]] virtual TokenPos deepest(std::span<const PathName> names) const = 0;
@@ -104,7 +104,7 @@ class Below {
                                                                   TokenSpan keys) = 0;
   // REQUIRES: the choice is one of this match.
   [[nodiscard]] virtual std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
-                                                                LowerChoice choice) = 0;
+                                                                ColdChoice choice) = 0;
   virtual void keep(KeptPath path) = 0;
   // Drops everything that is there, and that waits.
   virtual void clear() = 0;

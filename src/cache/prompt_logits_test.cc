@@ -1,4 +1,4 @@
-#include "cache/prompt_ends.h"
+#include "cache/prompt_logits.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class Ends : public ::testing::Test {
   static constexpr ByteCount kOne = 16 * sizeof(float);
   FakeEngine engine_{FakeOptions{}};
   MemoryTier memory_{engine_, {.budget = kBudget}};
-  PromptEnds ends_{memory_, 3 * kOne};
+  PromptLogits ends_{memory_, 3 * kOne};
 };
 
 TEST_F(Ends, WhatWasPutIsFound) {

@@ -1,4 +1,4 @@
-#include "tier/known_ends.h"
+#include "tier/stored_depths.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ PathName named(int number) {
   return name;
 }
 
-TEST(KnownEnds, K1TheDeepestOfTheseAnchors) {
-  KnownEnds ends;
+TEST(StoredDepths, K1TheDeepestOfTheseAnchors) {
+  StoredDepths ends;
   const std::vector<PathName> path = {named(0), named(1), named(2)};
   EXPECT_EQ(ends.deepest(path), 0);
   ends.add(named(0), 300);
@@ -39,8 +39,8 @@ TEST(KnownEnds, K1TheDeepestOfTheseAnchors) {
   EXPECT_FALSE(ends.contains(named(1), 300));
 }
 
-TEST(KnownEnds, K2TwiceIsThereUntilItIsRemovedTwice) {
-  KnownEnds ends;
+TEST(StoredDepths, K2TwiceIsThereUntilItIsRemovedTwice) {
+  StoredDepths ends;
   const std::vector<PathName> path = {named(4)};
   ends.add(named(4), 64);
   ends.add(named(4), 64);
@@ -53,8 +53,8 @@ TEST(KnownEnds, K2TwiceIsThereUntilItIsRemovedTwice) {
   EXPECT_EQ(ends.size(), 0U);
 }
 
-TEST(KnownEnds, K3TheLastAnchorAtWhichSomethingStands) {
-  KnownEnds ends;
+TEST(StoredDepths, K3TheLastAnchorAtWhichSomethingStands) {
+  StoredDepths ends;
   const std::vector<PathName> path = {named(0), named(1), named(2), named(3)};
   EXPECT_EQ(ends.agreed(path), 0);
   ends.add(named(0), 300);  // reaches far, and may part from the prompt at its first token
@@ -67,8 +67,8 @@ TEST(KnownEnds, K3TheLastAnchorAtWhichSomethingStands) {
   EXPECT_EQ(ends.agreed(path), 0);
 }
 
-TEST(KnownEnds, OneThreadKeepsItWhileAnotherAsks) {
-  KnownEnds ends;
+TEST(StoredDepths, OneThreadKeepsItWhileAnotherAsks) {
+  StoredDepths ends;
   ends.add(named(1), 10);
   std::jthread keeper([&] {
     for (int i = 0; i < 20'000; ++i) {
@@ -87,7 +87,7 @@ TEST(KnownEnds, OneThreadKeepsItWhileAnotherAsks) {
 
 constexpr SpaceKey kSpace{3, 4};
 
-class KnownEndsOfAStore : public testing::Test {
+class StoredDepthsOfAStore : public testing::Test {
  protected:
   void SetUp() override { reopen(); }
 
@@ -96,7 +96,7 @@ class KnownEndsOfAStore : public testing::Test {
     EXPECT_EQ(ends_->size(), 0U);  // it took its own away
     DiskOptions options;
     options.budget = budget;
-    options.known_ends = ends_;
+    options.stored_depths = ends_;
     store_ = std::move(DiskStore::open(files_, options, now_)).value();
     expect_sound();
   }
@@ -118,7 +118,7 @@ class KnownEndsOfAStore : public testing::Test {
 
   SimulatedFiles files_;
   std::int64_t now_ = 1000;
-  std::shared_ptr<KnownEnds> ends_ = std::make_shared<KnownEnds>();
+  std::shared_ptr<StoredDepths> ends_ = std::make_shared<StoredDepths>();
   std::unique_ptr<DiskStore> store_;
   const BlobMaker maker_{kSpace, [] {
                            Tokens tokens(400);
@@ -127,7 +127,7 @@ class KnownEndsOfAStore : public testing::Test {
                          }()};
 };
 
-TEST_F(KnownEndsOfAStore, FollowsWhatIsPutAndRemoved) {
+TEST_F(StoredDepthsOfAStore, FollowsWhatIsPutAndRemoved) {
   EXPECT_EQ(deepest(), 0);
   ASSERT_TRUE(store_->put(maker_.rows({0, 200}), now_).ok());
   EXPECT_EQ(deepest(), 200);
@@ -146,7 +146,7 @@ TEST_F(KnownEndsOfAStore, FollowsWhatIsPutAndRemoved) {
   expect_sound();
 }
 
-TEST_F(KnownEndsOfAStore, IsThereFromTheStart) {
+TEST_F(StoredDepthsOfAStore, IsThereFromTheStart) {
   ASSERT_TRUE(store_->put(maker_.place(290), now_).ok());
   reopen();
   EXPECT_EQ(deepest(), 290);
@@ -154,7 +154,7 @@ TEST_F(KnownEndsOfAStore, IsThereFromTheStart) {
   EXPECT_EQ(deepest(), 0);
 }
 
-TEST_F(KnownEndsOfAStore, WhatIsDroppedForRoomIsNotKnown) {
+TEST_F(StoredDepthsOfAStore, WhatIsDroppedForRoomIsNotKnown) {
   const ByteCount one = outline(maker_.rows({0, 64}))->bytes;
   for (const TokenPos at : {0, 64, 128})
     ASSERT_TRUE(store_->put(maker_.rows({at, at + 64}), now_).ok());
@@ -166,7 +166,7 @@ TEST_F(KnownEndsOfAStore, WhatIsDroppedForRoomIsNotKnown) {
   EXPECT_EQ(deepest(), 64);
 }
 
-TEST_F(KnownEndsOfAStore, DamageIsNotKnown) {
+TEST_F(StoredDepthsOfAStore, DamageIsNotKnown) {
   ASSERT_TRUE(store_->put(maker_.rows({0, 64}), now_).ok());
   ASSERT_TRUE(store_->put(maker_.place(290), now_).ok());
   ASSERT_TRUE(store_->put(maker_.place(350), now_).ok());
@@ -180,7 +180,7 @@ TEST_F(KnownEndsOfAStore, DamageIsNotKnown) {
   expect_sound();
 }
 
-TEST_F(KnownEndsOfAStore, SurvivesALostIndex) {
+TEST_F(StoredDepthsOfAStore, SurvivesALostIndex) {
   ASSERT_TRUE(store_->put(maker_.rows({0, 64}), now_).ok());
   ASSERT_TRUE(store_->put(maker_.place(290), now_).ok());
   store_->verify({}, DiskStore::Rebuild::kYes);
@@ -192,13 +192,13 @@ TEST_F(KnownEndsOfAStore, SurvivesALostIndex) {
   EXPECT_EQ(ends_->size(), 1U);
 }
 
-TEST_F(KnownEndsOfAStore, AFileThatCannotBeReadHasNoEnd) {
+TEST_F(StoredDepthsOfAStore, AFileThatCannotBeReadHasNoEnd) {
   ASSERT_TRUE(store_->put(maker_.place(290), now_).ok());
   store_.reset();
   bool seen = false;
   for (std::size_t call = 1; call < 60 && !seen; ++call) {
     files_.fail_at(files_.calls() + call, EIO);
-    DiskOptions options{.budget = 1 << 20, .known_ends = ends_};
+    DiskOptions options{.budget = 1 << 20, .stored_depths = ends_};
     auto opened = DiskStore::open(files_, options, now_);
     if (!opened || (*opened)->stats().blobs() == 0) continue;
     seen = ends_->size() == 0;  // held, and nobody knows where it stands
@@ -211,9 +211,9 @@ TEST_F(KnownEndsOfAStore, AFileThatCannotBeReadHasNoEnd) {
   EXPECT_EQ(ends_->size(), 0U);
 }
 
-TEST_F(KnownEndsOfAStore, AReaderLeavesItAlone) {
+TEST_F(StoredDepthsOfAStore, AReaderLeavesItAlone) {
   ASSERT_TRUE(store_->put(maker_.place(290), now_).ok());
-  const auto reader = DiskStore::open(files_, {.budget = 1 << 20, .known_ends = ends_}, now_);
+  const auto reader = DiskStore::open(files_, {.budget = 1 << 20, .stored_depths = ends_}, now_);
   ASSERT_TRUE(reader.ok());
   ASSERT_EQ((*reader)->role(), StoreRole::kReader);
   EXPECT_EQ(ends_->size(), 1U);

@@ -1,4 +1,4 @@
-// KnownEnds: how deep the blobs of a folder reach, in memory.
+// StoredDepths: how deep the blobs of a folder reach, in memory.
 //
 //   anchor name  ->  ends of the blobs that stand there
 //   root         ->  300, 512
@@ -30,7 +30,7 @@
 
 namespace holdfast {
 
-class KnownEnds {
+class StoredDepths {
  public:
   void add(const PathName& anchor, TokenPos end);
   // What is not there, because all was cleared, needs no removing.

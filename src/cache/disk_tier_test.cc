@@ -1,4 +1,4 @@
-#include "cache/lower_tier.h"
+#include "cache/disk_tier.h"
 
 #include <gtest/gtest.h>
 
@@ -43,14 +43,14 @@ struct Held {
   std::vector<PlaceBlob> places;
 };
 
-class LowerTierTest : public ::testing::Test {
+class DiskTierTest : public ::testing::Test {
  protected:
-  void open(LowerOptions options = {}) {
+  void open(DiskTierOptions options = {}) {
     tier_.reset();
-    known_ = std::make_shared<KnownEnds>();
+    known_ = std::make_shared<StoredDepths>();
     DiskOptions disk;
     disk.budget = 1 << 20;
-    disk.known_ends = known_;
+    disk.stored_depths = known_;
     store_.reset();
     auto opened = DiskStore::open(files_, disk, 1000);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -76,15 +76,15 @@ class LowerTierTest : public ::testing::Test {
 
   SimulatedFiles files_;
   SteadyClock clock_;
-  std::shared_ptr<KnownEnds> known_;
+  std::shared_ptr<StoredDepths> known_;
   std::unique_ptr<DiskStore> store_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int news_ = 0;
-  std::optional<LowerTier> tier_;
+  std::optional<DiskTier> tier_;
 };
 
-TEST_F(LowerTierTest, WhatWasKeptComesUpAsItWas) {
+TEST_F(DiskTierTest, WhatWasKeptComesUpAsItWas) {
   open();
   tier_->start();
   const Held held(counting(200), {150, 200});
@@ -97,7 +97,7 @@ TEST_F(LowerTierTest, WhatWasKeptComesUpAsItWas) {
   StoreMatch match = wait_for(tier_->look(kSpace, held.keys));
   EXPECT_EQ(match.covered, 200);
   ASSERT_EQ(match.places.size(), 2U);
-  LowerChoice choice;
+  ColdChoice choice;
   choice.position = 150;
   choice.place = match.places[0];
   for (const RowsHit& hit : match.rows) {
@@ -115,7 +115,7 @@ TEST_F(LowerTierTest, WhatWasKeptComesUpAsItWas) {
   EXPECT_EQ(reached, 150);
 }
 
-TEST_F(LowerTierTest, WhatMemoryDroppedIsNotWritten) {
+TEST_F(DiskTierTest, WhatMemoryDroppedIsNotWritten) {
   open();
   {
     const Held held(counting(200), {200});
@@ -127,7 +127,7 @@ TEST_F(LowerTierTest, WhatMemoryDroppedIsNotWritten) {
   EXPECT_GT(tier_->status().lost, 0U);
 }
 
-TEST_F(LowerTierTest, APathThatGoesOnTakesThePlaceOfItsBeginning) {
+TEST_F(DiskTierTest, APathThatGoesOnTakesThePlaceOfItsBeginning) {
   open();
   const Held shorter(counting(100), {100});
   const Held longer(counting(200), {200});
@@ -142,8 +142,8 @@ TEST_F(LowerTierTest, APathThatGoesOnTakesThePlaceOfItsBeginning) {
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
 }
 
-TEST_F(LowerTierTest, OnlySoManyPathsWait) {
-  LowerOptions options;
+TEST_F(DiskTierTest, OnlySoManyPathsWait) {
+  DiskTierOptions options;
   options.paths_max = 3;
   open(options);
   std::vector<Held> all;
@@ -156,8 +156,8 @@ TEST_F(LowerTierTest, OnlySoManyPathsWait) {
 
 // Cores first: the steps of several paths wait, and no more paths than may, each until one that
 // goes on from it is begun.
-TEST_F(LowerTierTest, W3StepsWaitForCores) {
-  LowerOptions options;
+TEST_F(DiskTierTest, W3StepsWaitForCores) {
+  DiskTierOptions options;
   options.paths_max = 2;
   open(options);
   std::vector<Held> all;
@@ -182,7 +182,7 @@ TEST_F(LowerTierTest, W3StepsWaitForCores) {
   EXPECT_EQ(store_->stats().place_blobs, 4U + 2 + 2);
 }
 
-TEST_F(LowerTierTest, NothingIsWrittenTwice) {
+TEST_F(DiskTierTest, NothingIsWrittenTwice) {
   open();
   const Held held(counting(200), {200});
   for (int i = 0; i < 3; ++i) {
@@ -192,7 +192,7 @@ TEST_F(LowerTierTest, NothingIsWrittenTwice) {
   EXPECT_EQ(store_->stats().stored, 5U);  // four of rows, and the place
 }
 
-TEST_F(LowerTierTest, AFlushSaysWhatWasNotWritten) {
+TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
   open();
   const Held first(counting(200), {200});
   const Held second(counting(200, 1000), {200});
@@ -214,7 +214,7 @@ TEST_F(LowerTierTest, AFlushSaysWhatWasNotWritten) {
   EXPECT_EQ(store_->stats().stored, 5U);
 }
 
-TEST_F(LowerTierTest, AFlushThatIsCutSaysWhatWaits) {
+TEST_F(DiskTierTest, AFlushThatIsCutSaysWhatWaits) {
   open();
   const Held held(counting(200), {200});
   tier_->keep(held.path());
@@ -224,7 +224,7 @@ TEST_F(LowerTierTest, AFlushThatIsCutSaysWhatWaits) {
   EXPECT_EQ(cut.given_up, GivenUp{});
 }
 
-TEST_F(LowerTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
+TEST_F(DiskTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
   open();
   {
     const Held held(counting(200), {200});
@@ -236,7 +236,7 @@ TEST_F(LowerTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
   EXPECT_EQ(flushed.lost, 5U);  // four of rows, and the place
 }
 
-TEST_F(LowerTierTest, TroubleIsToldOnceAndEnds) {
+TEST_F(DiskTierTest, TroubleIsToldOnceAndEnds) {
   open();
   std::vector<std::string> told;
   tier_->on_trouble = [&](const std::string& what) { told.push_back(what); };
@@ -260,7 +260,7 @@ TEST_F(LowerTierTest, TroubleIsToldOnceAndEnds) {
 }
 
 // Asked from one thread, stopped by another, with everything under way. For the sanitizers.
-TEST_F(LowerTierTest, WhatIsDistrustedIsNeitherFoundNorWritten) {
+TEST_F(DiskTierTest, WhatIsDistrustedIsNeitherFoundNorWritten) {
   open();
   const Held held(counting(200), {150, 200});
   tier_->start();
@@ -273,11 +273,11 @@ TEST_F(LowerTierTest, WhatIsDistrustedIsNeitherFoundNorWritten) {
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
 }
 
-TEST_F(LowerTierTest, AnythingAtAnyTime) {
+TEST_F(DiskTierTest, AnythingAtAnyTime) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::minstd_rand random(seed);
-    LowerOptions options;
+    DiskTierOptions options;
     options.paths_max = 4;
     open(options);
     tier_->start();

@@ -1,4 +1,4 @@
-// LowerStatus: what the tier below memory holds and has done, for those who look in.
+// DiskTierStatus: what the tier below memory holds and has done, for those who look in.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct GivenUp {
   bool operator==(const GivenUp&) const = default;
 };
 
-struct LowerStatus {
+struct DiskTierStatus {
   StoreStats store;
   ByteCount budget = 0;
   bool writes = false;

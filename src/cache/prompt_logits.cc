@@ -1,4 +1,4 @@
-#include "cache/prompt_ends.h"
+#include "cache/prompt_logits.h"
 
 #include <cstring>
 #include <iterator>
@@ -22,7 +22,7 @@ std::span<const float> logits_in(const CheckedBytes& bytes) {
   return {reinterpret_cast<const float*>(bytes.bytes.data()), bytes.bytes.size() / sizeof(float)};
 }
 
-LogitsPtr PromptEnds::find(const EndKey& key) {
+LogitsPtr PromptLogits::find(const EndKey& key) {
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return nullptr;
   const auto entry = found->second;
@@ -34,12 +34,12 @@ LogitsPtr PromptEnds::find(const EndKey& key) {
   return entry->logits;
 }
 
-LogitsPtr PromptEnds::peek(const EndKey& key) const {
+LogitsPtr PromptLogits::peek(const EndKey& key) const {
   const auto found = by_key_.find(key);
   return found == by_key_.end() ? nullptr : found->second->logits;
 }
 
-void PromptEnds::put(const EndKey& key, LogitsPtr logits) {
+void PromptLogits::put(const EndKey& key, LogitsPtr logits) {
   const ByteCount size = logits->bytes.size();
   if (const auto old = by_key_.find(key); old != by_key_.end()) drop(old->second);
   if (size == 0 || size > limit_) return;
@@ -52,19 +52,19 @@ void PromptEnds::put(const EndKey& key, LogitsPtr logits) {
   bytes_ += size;
 }
 
-void PromptEnds::drop(Entries::iterator entry) {
+void PromptLogits::drop(Entries::iterator entry) {
   bytes_ -= entry->logits->bytes.size();
   by_key_.erase(entry->key);
   entries_.erase(entry);
 }
 
-void PromptEnds::clear() {
+void PromptLogits::clear() {
   by_key_.clear();
   entries_.clear();
   bytes_ = 0;
 }
 
-std::vector<std::string> PromptEnds::check() const {
+std::vector<std::string> PromptLogits::check() const {
   std::vector<std::string> violations;
   ByteCount bytes = 0;
   for (const Entry& entry : entries_) bytes += entry.logits->bytes.size();

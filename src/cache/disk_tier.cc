@@ -1,4 +1,4 @@
-#include "cache/lower_tier.h"
+#include "cache/disk_tier.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,7 +31,7 @@ TokenPos restorable(const StoreMatch& there) {
 
 }  // namespace
 
-struct LowerTier::Keeping {
+struct DiskTier::Keeping {
   explicit Keeping(KeptPath taken) : path(std::move(taken)), names(path.space) {
     names.append(path.keys);
   }
@@ -74,8 +74,8 @@ struct LowerTier::Keeping {
   }
 };
 
-LowerTier::LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, const Clock& clock,
-                     LowerOptions options)
+DiskTier::DiskTier(BlobStore& store, std::shared_ptr<const StoredDepths> known, const Clock& clock,
+                   DiskTierOptions options)
     : store_(store),
       known_(std::move(known)),
       clock_(clock),
@@ -84,14 +84,14 @@ LowerTier::LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, c
   publish();
 }
 
-LowerTier::~LowerTier() { stop(); }
+DiskTier::~DiskTier() { stop(); }
 
-void LowerTier::start() {
+void DiskTier::start() {
   CHECK(!thread_.joinable());
   thread_ = std::thread([this] { run(); });
 }
 
-void LowerTier::stop() {
+void DiskTier::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -103,7 +103,7 @@ void LowerTier::stop() {
 
 // --- its own thread ----------------------------------------------------------------
 
-void LowerTier::run() {
+void DiskTier::run() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -117,7 +117,7 @@ void LowerTier::run() {
 }
 
 // Waits a little where it is not the time to write.
-bool LowerTier::may_write(std::unique_lock<std::mutex>& lock) {
+bool DiskTier::may_write(std::unique_lock<std::mutex>& lock) {
   const bool paced = (busy_ || in_trouble_) && clock_.now() < write_again_;
   const bool ready =
       working_ || std::ranges::any_of(paths_, [&](const KeptPath& path) { return rested(path); });
@@ -126,12 +126,12 @@ bool LowerTier::may_write(std::unique_lock<std::mutex>& lock) {
   return false;
 }
 
-bool LowerTier::rested(const KeptPath& path) const {
+bool DiskTier::rested(const KeptPath& path) const {
   const auto now = clock_.now();
   return now - path.latest >= options_.rest || now - path.first >= 10 * options_.rest;
 }
 
-bool LowerTier::work() {
+bool DiskTier::work() {
   std::function<void()> task;
   {
     const std::lock_guard lock(mutex_);
@@ -147,8 +147,8 @@ bool LowerTier::work() {
   return true;
 }
 
-Brought LowerTier::load(const StoreMatch& match, const LowerChoice& choice,
-                        const Pending<Brought>& reply) {
+Brought DiskTier::load(const StoreMatch& match, const ColdChoice& choice,
+                       const Pending<Brought>& reply) {
   Brought brought;
   std::vector<BlobKey> used;
   const auto before = clock_.now();
@@ -188,7 +188,7 @@ Brought LowerTier::load(const StoreMatch& match, const LowerChoice& choice,
 
 // --- writing -------------------------------------------------------------------------
 
-bool LowerTier::take_next_path() {
+bool DiskTier::take_next_path() {
   std::optional<KeptPath> taken;
   {
     const std::lock_guard lock(mutex_);
@@ -204,7 +204,7 @@ bool LowerTier::take_next_path() {
 }
 
 // Finds out what is there of the path already, and decides what else is written.
-void LowerTier::begin_path(KeptPath path) {
+void DiskTier::begin_path(KeptPath path) {
   std::erase_if(steps_left_, [&](const auto& left) { return begins_with(path, left->path); });
   if (on_space) on_space(path.space);
   keeping_ = std::make_unique<Keeping>(std::move(path));
@@ -242,7 +242,7 @@ void LowerTier::begin_path(KeptPath path) {
 
 // One blob. Of a path's core the next rows, or the next place whose rows are there: so wherever
 // this ends, what has been written is a conversation's beginning.
-bool LowerTier::keep_something() {
+bool DiskTier::keep_something() {
   if (!keeping_ && !take_next_path() && !go_on_with_steps()) return false;
   if (!keep_next(*keeping_)) {
     finish_path();
@@ -253,14 +253,14 @@ bool LowerTier::keep_something() {
   return true;
 }
 
-bool LowerTier::go_on_with_steps() {
+bool DiskTier::go_on_with_steps() {
   if (steps_left_.empty()) return false;
   keeping_ = std::move(steps_left_.front());
   steps_left_.pop_front();
   return true;
 }
 
-bool LowerTier::keep_next(Keeping& at) {
+bool DiskTier::keep_next(Keeping& at) {
   const auto& core = at.plan.core;
   const bool stands = at.core_done < core.size() &&
                       (at.rows_done >= at.rows_end() ||
@@ -290,7 +290,7 @@ bool LowerTier::keep_next(Keeping& at) {
   return true;
 }
 
-void LowerTier::keep_rows(TokenRange range) {
+void DiskTier::keep_rows(TokenRange range) {
   Keeping& at = *keeping_;
   const auto& all = at.path.rows;
   RowsBlob blob;
@@ -312,7 +312,7 @@ void LowerTier::keep_rows(TokenRange range) {
   put(blob, std::nullopt);
 }
 
-void LowerTier::keep_place(const PlaceToKeep& kept) {
+void DiskTier::keep_place(const PlaceToKeep& kept) {
   Keeping& at = *keeping_;
   const KeptPlace& place = at.path.places[kept.index];
   PlaceBlob blob;
@@ -331,7 +331,7 @@ void LowerTier::keep_place(const PlaceToKeep& kept) {
 
 // Rows are worth what they weigh.
 template <typename AnyBlob>
-void LowerTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
+void DiskTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
   Keeping& at = *keeping_;
   const auto facts = outline(blob);
   if (!facts) return note_trouble(facts.error().message);
@@ -361,7 +361,7 @@ void LowerTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
 
 // Rows that no place stands on bring nothing back: they go first when room is needed. What was
 // there before stays worth what it was. The next turn finds what is left.
-void LowerTier::give_up_core() {
+void DiskTier::give_up_core() {
   Keeping& at = *keeping_;
   const TokenPos now = restorable(store_.lookup(at.path.space, at.path.keys));
   const TokenPos used_below = now > at.restorable ? now : 0;
@@ -374,7 +374,7 @@ void LowerTier::give_up_core() {
 }
 
 // While requests are at work.
-double LowerTier::bytes_per_s_now() const {
+double DiskTier::bytes_per_s_now() const {
   const auto usual = static_cast<double>(options_.busy_bytes_per_s);
   if (keeping_->core_written()) return usual;
   const std::chrono::duration<double> takes(options_.core_takes);
@@ -382,7 +382,7 @@ double LowerTier::bytes_per_s_now() const {
 }
 
 // The rest of the path is given up: the next one that goes this way brings it along.
-void LowerTier::note_trouble(const std::string& what, ByteCount place) {
+void DiskTier::note_trouble(const std::string& what, ByteCount place) {
   publish();  // whoever is told finds it counted
   if (!in_trouble_ && on_trouble) on_trouble(what);
   in_trouble_ = true;
@@ -392,7 +392,7 @@ void LowerTier::note_trouble(const std::string& what, ByteCount place) {
 }
 
 // What has been written stays. `place`: bytes of the place that it failed at.
-void LowerTier::give_up_path(const std::string& why, ByteCount place) {
+void DiskTier::give_up_path(const std::string& why, ByteCount place) {
   const ByteCount left = keeping_->left() + place;
   give_up_core();
   const std::lock_guard lock(mutex_);
@@ -401,27 +401,27 @@ void LowerTier::give_up_path(const std::string& why, ByteCount place) {
   published_.given_up.why = why;
 }
 
-void LowerTier::finish_path() {
+void DiskTier::finish_path() {
   keeping_.reset();
   note_left();
   publish();
   idle_.notify_all();
 }
 
-ByteCount LowerTier::bytes_left() const {
+ByteCount DiskTier::bytes_left() const {
   ByteCount left = keeping_ ? keeping_->left() : 0;
   for (const auto& path : steps_left_) left += path->left();
   return left;
 }
 
-void LowerTier::note_left() {
+void DiskTier::note_left() {
   const ByteCount left = bytes_left();
   const std::lock_guard lock(mutex_);
   left_ = left;
   working_ = keeping_ != nullptr || !steps_left_.empty();
 }
 
-void LowerTier::publish() {
+void DiskTier::publish() {
   const std::lock_guard lock(mutex_);
   published_.store = store_.stats();
   published_.budget = store_.budget();
@@ -430,16 +430,16 @@ void LowerTier::publish() {
 
 // --- the engine's thread ---------------------------------------------------------------
 
-TokenPos LowerTier::deepest(std::span<const PathName> names) const {
+TokenPos DiskTier::deepest(std::span<const PathName> names) const {
   return known_ ? known_->deepest(names) : std::numeric_limits<TokenPos>::max();
 }
 
 // What another server writes meanwhile is not known, so nothing is said of it.
-ForeignMatch LowerTier::foreign(const ForeignQuestion& question) const {
+ForeignMatch DiskTier::foreign(const ForeignQuestion& question) const {
   return known_ ? foreign_.find(*known_, question) : ForeignMatch{};
 }
 
-void LowerTier::ask(std::function<void()> task) {
+void DiskTier::ask(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     urgent_.push_back(std::move(task));
@@ -447,7 +447,7 @@ void LowerTier::ask(std::function<void()> task) {
   news_.notify_all();
 }
 
-std::shared_ptr<Pending<StoreMatch>> LowerTier::look(SpaceKey space, TokenSpan keys) {
+std::shared_ptr<Pending<StoreMatch>> DiskTier::look(SpaceKey space, TokenSpan keys) {
   used_.insert(space);
   auto reply = std::make_shared<Pending<StoreMatch>>();
   ask([this, reply, space, tokens = Tokens(keys.begin(), keys.end())] {
@@ -456,7 +456,7 @@ std::shared_ptr<Pending<StoreMatch>> LowerTier::look(SpaceKey space, TokenSpan k
   return reply;
 }
 
-std::shared_ptr<Pending<Brought>> LowerTier::bring(StoreMatch match, LowerChoice choice) {
+std::shared_ptr<Pending<Brought>> DiskTier::bring(StoreMatch match, ColdChoice choice) {
   auto reply = std::make_shared<Pending<Brought>>();
   ask([this, reply, match = std::move(match), choice = std::move(choice)] {
     reply->set(reply->unwanted() ? Brought{} : load(match, choice, *reply));
@@ -465,7 +465,7 @@ std::shared_ptr<Pending<Brought>> LowerTier::bring(StoreMatch match, LowerChoice
 }
 
 // A path that only goes on takes the place of the one that it goes on from.
-void LowerTier::keep(KeptPath path) {
+void DiskTier::keep(KeptPath path) {
   if (path.rows.empty() && path.places.empty()) return;
   used_.insert(path.space);
   {
@@ -486,7 +486,7 @@ void LowerTier::keep(KeptPath path) {
   news_.notify_all();
 }
 
-void LowerTier::clear() {
+void DiskTier::clear() {
   {
     const std::lock_guard lock(mutex_);
     paths_.clear();
@@ -494,7 +494,7 @@ void LowerTier::clear() {
   ask([this] { drop_everything(); });
 }
 
-void LowerTier::drop_everything() {
+void DiskTier::drop_everything() {
   steps_left_.clear();
   finish_path();
   store_.shrink_to(0, clock_.unix_ms());
@@ -510,7 +510,7 @@ void LowerTier::drop_everything() {
   published_.left_by_clear = std::move(left);
 }
 
-void LowerTier::distrust(SpaceKey space, const std::string& why) {
+void DiskTier::distrust(SpaceKey space, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     paths_.clear();  // of other spaces too: what is here now was made by the same engine
@@ -525,27 +525,27 @@ void LowerTier::distrust(SpaceKey space, const std::string& why) {
 
 // --- any thread --------------------------------------------------------------------------
 
-LowerStatus LowerTier::status() const {
+DiskTierStatus DiskTier::status() const {
   const std::lock_guard lock(mutex_);
-  LowerStatus status = published_;
+  DiskTierStatus status = published_;
   status.paths_waiting = paths_.size() + (working_ ? 1 : 0);
   status.bytes_waiting = waiting_bytes();
   status.bytes_per_ms = bytes_per_ms_;
   return status;
 }
 
-void LowerTier::count_missed_answer() {
+void DiskTier::count_missed_answer() {
   const std::lock_guard lock(mutex_);
   ++published_.answers_missed;
 }
 
-ByteCount LowerTier::waiting_bytes() const {
+ByteCount DiskTier::waiting_bytes() const {
   ByteCount bytes = left_;
   for (const KeptPath& path : paths_) bytes += path.bytes();
   return bytes;
 }
 
-Flushed LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
+Flushed DiskTier::flush(const std::function<bool(ByteCount)>& go_on) {
   Flushed flushed;
   std::unique_lock lock(mutex_);
   const GivenUp before = published_.given_up;
@@ -570,7 +570,7 @@ Flushed LowerTier::flush(const std::function<bool(ByteCount)>& go_on) {
   return flushed;
 }
 
-std::vector<std::string> LowerTier::check() const {
+std::vector<std::string> DiskTier::check() const {
   std::vector<std::string> violations;
   const std::lock_guard lock(mutex_);
   if (paths_.size() > options_.paths_max) violations.emplace_back("W2: too many paths wait");
@@ -585,7 +585,7 @@ std::vector<std::string> LowerTier::check() const {
   return violations;
 }
 
-void LowerTier::check_steps(std::vector<std::string>& violations) const {
+void DiskTier::check_steps(std::vector<std::string>& violations) const {
   if (steps_left_.size() > options_.paths_max) {
     violations.emplace_back("W3: too many paths wait with their steps");
   }

@@ -1,4 +1,4 @@
-#include "cache/lower_choice.h"
+#include "cache/cold_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -32,8 +32,8 @@ StoreMatch found() {
   return match;
 }
 
-LowerInput asked(StateNeeds needs) {
-  LowerInput input;
+ColdInput asked(StateNeeds needs) {
+  ColdInput input;
   input.needs = needs;
   input.prompt_length = 420;
   input.cuts = kCuts;
@@ -42,8 +42,8 @@ LowerInput asked(StateNeeds needs) {
   return input;
 }
 
-TEST(LowerChoice, TheDeepestPlaceThatStandsOnRows) {
-  const auto choice = choose_below(found(), asked(kHybrid));
+TEST(ColdChoice, TheDeepestPlaceThatStandsOnRows) {
+  const auto choice = choose_cold(found(), asked(kHybrid));
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->position, 330);  // 340 is none for this prompt, 400 has no rows
   EXPECT_EQ(choice->place->position, 330);
@@ -52,68 +52,68 @@ TEST(LowerChoice, TheDeepestPlaceThatStandsOnRows) {
   EXPECT_EQ(choice->bytes, 4500U);
 }
 
-TEST(LowerChoice, DeterministicBeginsOnTheGridOnly) {
-  LowerInput input = asked(kHybrid);
+TEST(ColdChoice, DeterministicBeginsOnTheGridOnly) {
+  ColdInput input = asked(kHybrid);
   input.deterministic = true;
-  EXPECT_EQ(choose_below(found(), input)->position, 300);
+  EXPECT_EQ(choose_cold(found(), input)->position, 300);
 }
 
-TEST(LowerChoice, RowsAloneAreEnoughWhereNothingElseIsNeeded) {
+TEST(ColdChoice, RowsAloneAreEnoughWhereNothingElseIsNeeded) {
   StoreMatch match = found();
   match.places.clear();
-  const auto choice = choose_below(match, asked(kAttention));
+  const auto choice = choose_cold(match, asked(kAttention));
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->position, 300);
   EXPECT_FALSE(choice->place);
-  EXPECT_FALSE(choose_below(match, asked(kHybrid)));
+  EXPECT_FALSE(choose_cold(match, asked(kHybrid)));
 }
 
-TEST(LowerChoice, PlacesAloneAreEnoughWhereThereAreNoRows) {
+TEST(ColdChoice, PlacesAloneAreEnoughWhereThereAreNoRows) {
   StoreMatch match = found();
   match.rows.clear();
   match.covered = 0;
-  const auto choice = choose_below(match, asked(kRecurrent));
+  const auto choice = choose_cold(match, asked(kRecurrent));
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->position, 400);
   EXPECT_TRUE(choice->rows.empty());
-  EXPECT_FALSE(choose_below(match, asked(kHybrid)));
+  EXPECT_FALSE(choose_cold(match, asked(kHybrid)));
 }
 
-TEST(LowerChoice, WhatMemoryHasIsNotBroughtUp) {
-  LowerInput input = asked(kHybrid);
+TEST(ColdChoice, WhatMemoryHasIsNotBroughtUp) {
+  ColdInput input = asked(kHybrid);
   input.rows_held = 250;
-  const auto choice = choose_below(found(), input);
+  const auto choice = choose_cold(found(), input);
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->rows.front().range, (TokenRange{250, 300}));
   input.keep = 330;
-  EXPECT_FALSE(choose_below(found(), input));
+  EXPECT_FALSE(choose_cold(found(), input));
 }
 
-TEST(LowerChoice, TheLastTokenIsAlwaysRead) {
-  LowerInput input = asked(kRecurrent);
+TEST(ColdChoice, TheLastTokenIsAlwaysRead) {
+  ColdInput input = asked(kRecurrent);
   input.prompt_length = 400;
-  EXPECT_EQ(choose_below(found(), input)->position, 330);
+  EXPECT_EQ(choose_cold(found(), input)->position, 330);
 }
 
 // 10 tokens take as long as 1,000 bytes and a read.
-TEST(LowerChoice, OnlyWhereItIsFasterThanReading) {
-  LowerInput input = asked(kHybrid);
+TEST(ColdChoice, OnlyWhereItIsFasterThanReading) {
+  ColdInput input = asked(kHybrid);
   input.ms_per_token = 0.11;
-  EXPECT_EQ(choose_below(found(), input)->position, 330);
+  EXPECT_EQ(choose_cold(found(), input)->position, 330);
   input.ms_per_token = 0.005;
-  EXPECT_FALSE(choose_below(found(), input));
+  EXPECT_FALSE(choose_cold(found(), input));
 }
 
-TEST(LowerChoice, AShallowerPlaceWhereTheDeeperOneIsTooDear) {
+TEST(ColdChoice, AShallowerPlaceWhereTheDeeperOneIsTooDear) {
   StoreMatch match = found();
   match.places = {place(100, 500), place(300, 1'000'000)};
-  LowerInput input = asked(kHybrid);
+  ColdInput input = asked(kHybrid);
   input.ms_per_token = 0.11;
-  EXPECT_EQ(choose_below(match, input)->position, 100);
+  EXPECT_EQ(choose_cold(match, input)->position, 100);
   input.ms_per_token = 0.0;  // not known: the deepest
-  EXPECT_EQ(choose_below(match, input)->position, 300);
+  EXPECT_EQ(choose_cold(match, input)->position, 300);
   input.bytes_max = 5000;
-  EXPECT_EQ(choose_below(match, input)->position, 100);
+  EXPECT_EQ(choose_cold(match, input)->position, 100);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// LowerChoice: what to bring up from the tier below for one prompt, if anything pays.
+// ColdChoice: what to bring up from the tier below for one prompt, if anything pays.
 //
 //   prompt     [ s s s s s s | u u u u u | a a a a | u u u h )
 //   memory     ==========^keep
@@ -21,7 +21,7 @@
 
 namespace holdfast {
 
-struct LowerInput {
+struct ColdInput {
   StateNeeds needs;
   TokenPos prompt_length = 0;
   std::span<const TokenPos> cuts;  // the prompt's grid
@@ -34,7 +34,7 @@ struct LowerInput {
   ByteCount bytes_max = 0;  // that memory could take
 };
 
-struct LowerChoice {
+struct ColdChoice {
   TokenPos position = 0;  // where the prompt could begin then
   std::vector<RowsHit> rows;
   std::optional<PlaceHit> place;
@@ -42,7 +42,7 @@ struct LowerChoice {
 };
 
 // Nothing: it would not pay.
-[[nodiscard]] std::optional<LowerChoice> choose_below(const StoreMatch& match,
-                                                      const LowerInput& input);
+[[nodiscard]] std::optional<ColdChoice> choose_cold(const StoreMatch& match,
+                                                    const ColdInput& input);
 
 }  // namespace holdfast

@@ -1,23 +1,23 @@
-#include "tier/known_ends.h"
+#include "tier/stored_depths.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace holdfast {
 
-std::size_t KnownEnds::NameHash::operator()(const PathName& name) const {
+std::size_t StoredDepths::NameHash::operator()(const PathName& name) const {
   std::size_t front = 0;  // of a digest, so as good as any hash of it
   std::memcpy(&front, name.bytes.data(), sizeof(front));
   return front;
 }
 
-void KnownEnds::add(const PathName& anchor, TokenPos end) {
+void StoredDepths::add(const PathName& anchor, TokenPos end) {
   const std::scoped_lock lock(mutex_);
   ends_[anchor].insert(end);
   ++size_;
 }
 
-void KnownEnds::remove(const PathName& anchor, TokenPos end) {
+void StoredDepths::remove(const PathName& anchor, TokenPos end) {
   const std::scoped_lock lock(mutex_);
   const auto found = ends_.find(anchor);
   if (found == ends_.end()) return;
@@ -28,7 +28,7 @@ void KnownEnds::remove(const PathName& anchor, TokenPos end) {
   --size_;
 }
 
-TokenPos KnownEnds::deepest(std::span<const PathName> anchors) const {
+TokenPos StoredDepths::deepest(std::span<const PathName> anchors) const {
   const std::scoped_lock lock(mutex_);
   TokenPos deepest = 0;
   for (const PathName& anchor : anchors) {
@@ -38,7 +38,7 @@ TokenPos KnownEnds::deepest(std::span<const PathName> anchors) const {
   return deepest;
 }
 
-TokenPos KnownEnds::agreed(std::span<const PathName> anchors) const {
+TokenPos StoredDepths::agreed(std::span<const PathName> anchors) const {
   const std::scoped_lock lock(mutex_);
   for (std::size_t i = anchors.size(); i > 0; --i) {
     if (ends_.contains(anchors[i - 1])) return static_cast<TokenPos>(i - 1) * kBlockTokens;
@@ -46,18 +46,18 @@ TokenPos KnownEnds::agreed(std::span<const PathName> anchors) const {
   return 0;
 }
 
-bool KnownEnds::contains(const PathName& anchor, TokenPos end) const {
+bool StoredDepths::contains(const PathName& anchor, TokenPos end) const {
   const std::scoped_lock lock(mutex_);
   const auto found = ends_.find(anchor);
   return found != ends_.end() && found->second.contains(end);
 }
 
-std::size_t KnownEnds::size() const {
+std::size_t StoredDepths::size() const {
   const std::scoped_lock lock(mutex_);
   return size_;
 }
 
-void KnownEnds::clear() {
+void StoredDepths::clear() {
   const std::lock_guard lock(mutex_);
   ends_.clear();
   size_ = 0;

@@ -1,4 +1,4 @@
-// LowerTier: a BlobStore below memory, on a thread of its own.
+// DiskTier: a BlobStore below memory, on a thread of its own.
 //
 //   the engine's thread             its own thread
 //   look   --------------------->   lookup               first
@@ -44,15 +44,15 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "cache/below.h"
-#include "cache/lower_status.h"
+#include "cache/cold_tier.h"
+#include "cache/disk_tier_status.h"
 #include "env/clock.h"
 #include "tier/blob_store.h"
-#include "tier/known_ends.h"
+#include "tier/stored_depths.h"
 
 namespace holdfast {
 
-struct LowerOptions {
+struct DiskTierOptions {
   TokenPos blob_tokens = 256;  // rows in one blob
   std::size_t paths_max = 64;
   // How long a path rests; one that goes on and on at most 10 times as long.
@@ -75,15 +75,15 @@ struct Flushed {
   [[nodiscard]] bool all() const { return !cut && given_up.paths == 0 && lost == 0; }
 };
 
-class LowerTier final : public Below {
+class DiskTier final : public ColdTier {
  public:
   // `known` may be null: then every prompt is looked up.
   // REQUIRES: store and clock outlive it.
-  LowerTier(BlobStore& store, std::shared_ptr<const KnownEnds> known, const Clock& clock,
-            LowerOptions options = {});
-  ~LowerTier() override;  // stops; what waits is not written
-  LowerTier(const LowerTier&) = delete;
-  LowerTier& operator=(const LowerTier&) = delete;
+  DiskTier(BlobStore& store, std::shared_ptr<const StoredDepths> known, const Clock& clock,
+           DiskTierOptions options = {});
+  ~DiskTier() override;  // stops; what waits is not written
+  DiskTier(const DiskTier&) = delete;
+  DiskTier& operator=(const DiskTier&) = delete;
 
   // Called on its thread after each reply. To be set before start().
   std::function<void()> on_news;
@@ -112,7 +112,7 @@ class LowerTier final : public Below {
   [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys) override;
   // REQUIRES: the choice is one of this match.
   [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
-                                                        LowerChoice choice) override;
+                                                        ColdChoice choice) override;
   void keep(KeptPath path) override;
   // Drops everything that is there, and that waits. Done when what is asked after it is done;
   // status() says what it left.
@@ -123,7 +123,7 @@ class LowerTier final : public Below {
   void ask(std::function<void()> task);
 
   // -- any thread ---------------------------------------------------------------
-  [[nodiscard]] LowerStatus status() const;
+  [[nodiscard]] DiskTierStatus status() const;
   // Beside states a folder keeps answers; one could not be written.
   void count_missed_answer();
   // Returns when nothing waits any more, or when `go_on`, which is asked now and then with the
@@ -137,7 +137,7 @@ class LowerTier final : public Below {
   struct Keeping;
 
   void run();
-  [[nodiscard]] Brought load(const StoreMatch& match, const LowerChoice& choice,
+  [[nodiscard]] Brought load(const StoreMatch& match, const ColdChoice& choice,
                              const Pending<Brought>& reply);
   [[nodiscard]] bool keep_something();
   bool take_next_path();
@@ -163,9 +163,9 @@ class LowerTier final : public Below {
   [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock) REQUIRES_LOCK(mutex_);
 
   BlobStore& store_;
-  const std::shared_ptr<const KnownEnds> known_;
+  const std::shared_ptr<const StoredDepths> known_;
   const Clock& clock_;
-  const LowerOptions options_;
+  const DiskTierOptions options_;
   ForeignStates foreign_;
   std::atomic<double> bytes_per_ms_;
   std::atomic<bool> busy_{false};
@@ -188,7 +188,7 @@ class LowerTier final : public Below {
   bool hurry_ GUARDED_BY(mutex_) = false;
   ByteCount left_ GUARDED_BY(mutex_) = 0;    // of paths that are being written
   bool working_ GUARDED_BY(mutex_) = false;  // there is such a path
-  LowerStatus published_ GUARDED_BY(mutex_);
+  DiskTierStatus published_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
