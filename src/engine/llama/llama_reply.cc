@@ -3,6 +3,7 @@
 #include <sampling.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
 namespace holdfast {
@@ -29,6 +30,51 @@ std::string_view without_prefix(std::string_view prefix, std::string_view text) 
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
+void add_to(Reply& reply, const std::vector<ReplyDelta>& deltas) {
+  for (const ReplyDelta& delta : deltas) {
+    reply.reasoning += delta.reasoning;
+    reply.content += delta.content;
+    if (!delta.tool_index) continue;
+    if (*delta.tool_index == reply.tool_calls.size()) {
+      reply.tool_calls.push_back(delta.tool);
+    } else {
+      reply.tool_calls.at(*delta.tool_index).arguments += delta.tool.arguments;
+    }
+  }
+}
+
+// But for the ids of calls, which may be made up.
+bool same_events(const std::vector<ReplyDelta>& some, const std::vector<ReplyDelta>& others) {
+  return std::ranges::equal(some, others, [](const ReplyDelta& a, const ReplyDelta& b) {
+    return a.reasoning == b.reasoning && a.content == b.content && a.tool_index == b.tool_index &&
+           a.tool.name == b.tool.name && a.tool.arguments == b.tool.arguments;
+  });
+}
+
+bool only_arguments(const std::vector<ReplyDelta>& deltas) {
+  return std::ranges::all_of(
+      deltas, [](const ReplyDelta& one) { return one.tool_index && one.tool.name.empty(); });
+}
+
+// All lists of delimiters in a parser, as the library writes it down.
+void collect_markers(const nlohmann::json& part, std::set<std::string>& markers) {
+  if (!part.is_structured()) return;
+  for (const auto& [name, value] : part.items()) {
+    if (name != "delimiters") {
+      collect_markers(value, markers);
+    } else {
+      for (const auto& one : value) markers.insert(one.get<std::string>());
+    }
+  }
+  markers.erase("");
+}
+
+// When a text of this length is read again.
+std::size_t next_due(std::size_t length) {
+  constexpr std::size_t kAlways = LlamaReplyParser::kReadAlways;
+  return length > kAlways ? length + length / LlamaReplyParser::kReadShare : 0;
+}
+
 }  // namespace
 
 common_reasoning_format reasoning_format_from_name(const std::string& name) {
@@ -44,9 +90,13 @@ LlamaReplyFormat::LlamaReplyFormat(common_chat_params rendered, const ChatInput&
       parser_(rendered_),
       client_grammar_(input.grammar),
       has_tools_(!input.tools_json.empty() && input.tool_choice != "none"),
-      one_call_only_(input.parallel_tool_calls == false) {
+      one_call_only_(input.parallel_tool_calls == false),
+      free_content_(input.json_schema.empty()) {
   rendered_.message_delimiters.tokenize(vocab);
-  if (!rendered_.parser.empty()) parser_.parser.load(rendered_.parser);
+  if (!rendered_.parser.empty()) {
+    parser_.parser.load(rendered_.parser);
+    collect_markers(nlohmann::json::parse(rendered_.parser), markers_);
+  }
   parser_.reasoning_format = reasoning_format_from_name(input.reasoning_format);
   parser_.reasoning_in_content =
       input.stream && parser_.reasoning_format == COMMON_REASONING_FORMAT_DEEPSEEK_LEGACY;
@@ -97,7 +147,10 @@ void LlamaReplyFormat::add_triggers(const llama_vocab* vocab,
 }
 
 LlamaReplyParser::LlamaReplyParser(const LlamaReplyFormat& format)
-    : params_(format.parser()), one_call_only_(format.one_call_only()) {
+    : params_(format.parser()),
+      one_call_only_(format.one_call_only()),
+      free_content_(format.free_content()),
+      markers_(format.markers()) {
   if (!params_.is_continuation) return;
   try {
     const common_chat_msg message = common_chat_parse("", true, params_);
@@ -108,18 +161,78 @@ LlamaReplyParser::LlamaReplyParser(const LlamaReplyFormat& format)
   }
 }
 
+common_chat_msg LlamaReplyParser::parse(const std::string& text, bool partial) {
+  bytes_parsed_ += text.size();
+  return common_chat_parse(text, partial, params_);
+}
+
 std::vector<ReplyDelta> LlamaReplyParser::feed(std::string_view text) {
   text_ += text;
+  window_ += text;
+  if (window_.size() < due_) return {};
+  std::vector<ReplyDelta> deltas;
   try {
-    return advance_to(common_chat_parse(text_, true, params_), false);
+    deltas = read_window();
   } catch (const std::exception&) {
-    return {};  // not yet readable; finish() decides
+    deltas.clear();  // not yet readable; finish() decides
+  }
+  due_ = next_due(window_.size());
+  return deltas;
+}
+
+std::vector<ReplyDelta> LlamaReplyParser::read_window() {
+  Reply now = seen_;
+  std::vector<ReplyDelta> deltas = advance(now, parse(window_, true), false);
+  const bool expected = deltas.empty() || goes_on(deltas) || only_arguments(deltas);
+  if (!expected && window_.size() < text_.size()) {
+    if (text_.size() < whole_due_) return {};
+    whole_due_ = next_due(text_.size());
+    Reply whole = sent_;
+    std::vector<ReplyDelta> measure = advance(whole, parse(text_, true), false);
+    if (!same_events(deltas, measure)) {
+      window_ = text_;
+      mark_.reset();
+      now = std::move(whole);
+      deltas = std::move(measure);
+    }
+  }
+  seen_ = std::move(now);
+  add_to(sent_, deltas);
+  shorten_window(deltas);
+  return deltas;
+}
+
+// What was fed since the mark belongs to what the mark is in; a rest may be held back.
+bool LlamaReplyParser::goes_on(const std::vector<ReplyDelta>& deltas) const {
+  if (!mark_ || deltas.size() != 1) return false;
+  const std::string& grown = mark_->reasoning ? deltas[0].reasoning : deltas[0].content;
+  const bool marked = std::ranges::any_of(
+      markers_, [&](const std::string& one) { return grown.find(one) != std::string::npos; });
+  return !grown.empty() && !marked &&
+         std::string_view(window_).substr(mark_->length).starts_with(grown);
+}
+
+// Where nothing is new something is held back, and may still become part of what it follows.
+void LlamaReplyParser::shorten_window(const std::vector<ReplyDelta>& deltas) {
+  if (deltas.empty()) return;
+  if (goes_on(deltas)) {
+    const ReplyDelta& delta = deltas.front();
+    window_.erase(mark_->length, delta.reasoning.size() + delta.content.size());
+    seen_ = mark_->seen;
+    return;
+  }
+  mark_.reset();
+  const bool reasoning = !deltas.back().reasoning.empty();
+  const std::string& grown = reasoning ? deltas.back().reasoning : deltas.back().content;
+  const bool free = reasoning || free_content_;
+  if (free && !grown.empty() && window_.ends_with(grown)) {
+    mark_ = Mark{window_.size(), reasoning, seen_};
   }
 }
 
 std::vector<ReplyDelta> LlamaReplyParser::finish() {
   try {
-    return advance_to(common_chat_parse(text_, false, params_), true);
+    return advance(sent_, parse(text_, false), true);
   } catch (const std::exception&) {
     return finish_broken();
   }
@@ -130,7 +243,7 @@ std::vector<ReplyDelta> LlamaReplyParser::finish() {
 std::vector<ReplyDelta> LlamaReplyParser::finish_broken() {
   std::vector<ReplyDelta> deltas;
   try {
-    deltas = advance_to(common_chat_parse(text_, true, params_), true);
+    deltas = advance(sent_, parse(text_, true), true);
   } catch (const std::exception&) {
     deltas.clear();
   }
@@ -152,47 +265,45 @@ std::string_view LlamaReplyParser::unread_rest() const {
   return rest;
 }
 
-std::vector<ReplyDelta> LlamaReplyParser::advance_to(const common_chat_msg& message, bool final) {
+std::vector<ReplyDelta> LlamaReplyParser::advance(Reply& seen, const common_chat_msg& message,
+                                                  bool final) const {
   std::vector<ReplyDelta> deltas;
   const auto reasoning =
-      added(sent_.reasoning, without_prefix(baseline_.reasoning, message.reasoning_content));
+      added(seen.reasoning, without_prefix(baseline_.reasoning, message.reasoning_content));
   if (!reasoning.empty()) {
     deltas.push_back(
         {.reasoning = std::string(reasoning), .content = {}, .tool_index = {}, .tool = {}});
-    sent_.reasoning += reasoning;
   }
-  const auto content = added(sent_.content, without_prefix(baseline_.content, message.content));
+  const auto content = added(seen.content, without_prefix(baseline_.content, message.content));
   if (!content.empty()) {
     deltas.push_back(
         {.reasoning = {}, .content = std::string(content), .tool_index = {}, .tool = {}});
-    sent_.content += content;
   }
-  advance_tool_calls(message, final, deltas);
+  advance_tool_calls(seen, message, final, deltas);
+  add_to(seen, deltas);
   return deltas;
 }
 
 // A call is announced once its name is known to be whole: when its arguments
 // have begun, when another call follows, or at the end.
-void LlamaReplyParser::advance_tool_calls(const common_chat_msg& message, bool final,
-                                          std::vector<ReplyDelta>& deltas) {
+void LlamaReplyParser::advance_tool_calls(const Reply& seen, const common_chat_msg& message,
+                                          bool final, std::vector<ReplyDelta>& deltas) const {
   const std::size_t reported = std::min<std::size_t>(
       message.tool_calls.size(), one_call_only_ ? 1 : message.tool_calls.size());
   for (std::size_t i = 0; i < reported; ++i) {
     const common_chat_tool_call& call = message.tool_calls[i];
-    const bool announced = i < sent_.tool_calls.size();
+    const bool announced = i < seen.tool_calls.size();
     const bool name_is_whole =
         !call.arguments.empty() || i + 1 < message.tool_calls.size() || final;
     if (!announced) {
       if (call.name.empty() || !name_is_whole) return;
       const ToolCall first{call.id.empty() ? new_tool_call_id() : call.id, call.name,
                            call.arguments};
-      sent_.tool_calls.push_back(first);
       deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = first});
       continue;
     }
-    const std::string more(added(sent_.tool_calls[i].arguments, call.arguments));
+    const std::string more(added(seen.tool_calls[i].arguments, call.arguments));
     if (more.empty()) continue;
-    sent_.tool_calls[i].arguments += more;
     deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = {"", "", more}});
   }
 }

@@ -3,6 +3,8 @@
 
 #include <chat.h>
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +26,10 @@ class LlamaReplyFormat final : public ReplyFormat {
   [[nodiscard]] const common_chat_parser_params& parser() const { return parser_; }
   // parallel_tool_calls is off: calls after the first are not reported.
   [[nodiscard]] bool one_call_only() const { return one_call_only_; }
+  // Content is not held to a schema, and may be any text.
+  [[nodiscard]] bool free_content() const { return free_content_; }
+  // What free text in a reply runs up to.
+  [[nodiscard]] const std::set<std::string>& markers() const { return markers_; }
   [[nodiscard]] const common_chat_msg_delimiters& delimiters() const {
     return rendered_.message_delimiters;
   }
@@ -36,27 +42,75 @@ class LlamaReplyFormat final : public ReplyFormat {
   std::string client_grammar_;
   bool has_tools_;
   bool one_call_only_;
+  bool free_content_;
+  std::set<std::string> markers_;
 };
 
-// Re-parses the whole reply at each feed() and reports what is new in it.
+// Reports what is new in a reply at each feed(). The library's parser reads a text from its
+// beginning, so to keep the work linear in the length of the reply it is given a shorter one, which
+// brings it to the same place:
+//
+//   text      <think>The user wants ... many words</think>Sure. Here is ... many words, and mor
+//   window    <think>The</think>Sure.                                                     , and mor
+//                       ^ mark of the reasoning  ^ mark of the content        just fed
+//
+// Reasoning and free content run until a marker, and what was said before does not matter for where
+// they end. So where a feed has appended to one of them exactly what was fed, the window is cut
+// back to its mark, the first place where that was so. There no part of a marker is held back, so
+// no marker can begin before the cut and end behind it. Text with a whole marker in it stays in the
+// window, even if it turned out to be content: what follows it may be read by another rule.
+//
+// Where anything else is new, the whole text is read as well. If it says the same, the window goes
+// on; if not, it becomes the whole text.
+//
+// What cannot be left out - arguments of tools, content under a schema - is read each time up to
+// `kReadAlways` bytes, and then each time that it has grown by a share of itself: arguments then
+// come in larger pieces. The same holds for readings of the whole text. finish() is one more.
 class LlamaReplyParser final : public ReplyParser {
  public:
+  static constexpr std::size_t kReadAlways = 2048;
+  static constexpr std::size_t kReadShare = 32;
+
   explicit LlamaReplyParser(const LlamaReplyFormat& format);
 
   [[nodiscard]] std::vector<ReplyDelta> feed(std::string_view text) override;
   [[nodiscard]] std::vector<ReplyDelta> finish() override;
   [[nodiscard]] const Reply& reply() const override { return sent_; }
+  // Of replies, by the library, since the beginning; what the prompt put before them is not
+  // counted.
+  [[nodiscard]] std::uint64_t bytes_parsed() const { return bytes_parsed_; }
 
  private:
+  // A place in the window inside of reasoning or content, and what was seen up to there.
+  struct Mark {
+    std::size_t length = 0;
+    bool reasoning = false;
+    Reply seen;
+  };
+
+  [[nodiscard]] common_chat_msg parse(const std::string& text, bool partial);
+  [[nodiscard]] std::vector<ReplyDelta> read_window();
+  [[nodiscard]] bool goes_on(const std::vector<ReplyDelta>& deltas) const;
+  void shorten_window(const std::vector<ReplyDelta>& deltas);
   [[nodiscard]] std::vector<ReplyDelta> finish_broken();
   [[nodiscard]] std::string_view unread_rest() const;
-  [[nodiscard]] std::vector<ReplyDelta> advance_to(const common_chat_msg& message, bool final);
-  void advance_tool_calls(const common_chat_msg& message, bool final,
-                          std::vector<ReplyDelta>& deltas);
+  // What the message adds to `seen`, which has it afterwards.
+  [[nodiscard]] std::vector<ReplyDelta> advance(Reply& seen, const common_chat_msg& message,
+                                                bool final) const;
+  void advance_tool_calls(const Reply& seen, const common_chat_msg& message, bool final,
+                          std::vector<ReplyDelta>& deltas) const;
 
   common_chat_parser_params params_;
   bool one_call_only_;
+  bool free_content_;
+  std::set<std::string> markers_;
   std::string text_;
+  std::string window_;
+  std::size_t due_ = 0;        // the window is read when it is so long,
+  std::size_t whole_due_ = 0;  // and the text
+  std::optional<Mark> mark_;
+  std::uint64_t bytes_parsed_ = 0;
+  Reply seen_;      // in the window
   Reply baseline_;  // a continued message's own beginning, which is not sent again
   Reply sent_;
 };
