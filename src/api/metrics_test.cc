@@ -120,6 +120,13 @@ TEST(Metrics, ShowTheirNumbers) {
   EXPECT_EQ(metrics.value("holdfast_cache_saved_seconds_total"), 0.1);
 }
 
+TEST(Metrics, AnswersThatWereNotWrittenAreCounted) {
+  CacheStatus cache;
+  cache.lower.emplace().answers_missed = 3;
+  EXPECT_EQ(MetricsReader(metrics_text({}, cache)).value("holdfast_disk_answers_missed_total"),
+            3.0);
+}
+
 TEST(Metrics, GapsAreAHistogram) {
   SchedulerStatus server;
   for (const double seconds : {0.004, 0.01, 0.2, 0.25, 60.0}) server.gaps_of_work.note(seconds);
