@@ -71,7 +71,7 @@ export function verdictText(items) {
     return [title, ahead, equal, behind, Number.isFinite(unseen) ? percent(unseen, 0) : '0.1% of what was known; 10% where chance decides'];
   });
   return [`**Of ${all} comparisons with ${whom} Holdfast is ahead in ${total('ahead')} and behind in ${total('behind')}; in ${total('equal')} no difference was seen.**`,
-    tableText(['', 'ahead', 'no difference seen', 'behind', 'seen, in half of those, would be from'], rows), overallText(items), exceptionsText(items),
+    tableText(['', 'ahead', 'no difference seen', 'behind', 'smallest difference that half of those could show'], rows), overallText(items), exceptionsText(items),
     unclaimedText(items)].filter(Boolean).join('\n\n');
 }
 

@@ -52,7 +52,7 @@ struct Trace {
 
 struct TraceOptions {
   std::uint64_t seed = 1;                                          // when sessions begin
-  std::size_t sessions = std::numeric_limits<std::size_t>::max();  // the first so many
+  std::size_t sessions = std::numeric_limits<std::size_t>::max();  // the first of them, at most
   std::size_t requests = std::numeric_limits<std::size_t>::max();  // likewise
   TokenPos input_max = 262'144;                                    // longer prompts are left out
   std::int64_t pause_max_ms = 30LL * 60 * 1000;

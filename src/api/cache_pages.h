@@ -54,7 +54,8 @@
 //                       are needed by others too
 //       idle_seconds    since a request came through here
 //       slot            null, or one that holds all of it as well
-//       disk_tokens     so many at most lie on disk too, as far as is known without reading there;
+//       disk_tokens     this many at most lie on disk too, as far as is known without reading
+//       there;
 //                       null: there is no disk, or another server writes to it
 //
 // A receipt quotes its prompt. Every function that shows one takes the tenant who
@@ -79,7 +80,7 @@ namespace holdfast {
 // repaired with U+FFFD.
 [[nodiscard]] std::string receipt_json(const Receipt& receipt, const TextModel& text,
                                        ByteCount budget = 0);
-// So many tokens of a conversation lie on disk.
+// This many tokens of a conversation lie on disk.
 using TokensOnDisk = std::function<std::optional<TokenPos>(const ConversationStatus&)>;
 [[nodiscard]] std::string conversations_json(const ConversationsStatus& conversations,
                                              const TokensOnDisk& on_disk);

@@ -2,11 +2,11 @@
 //
 //   history      a b c d e      what is remembered
 //   log          a b c          d could not be written: the disk is full
-//   later        a b c d e      begun anew with all that is remembered, when there is room again
+//   later        a b c d e      started over with all that is remembered, when there is room again
 //
 // After a failure nothing is written for a while. Then the next answer, or finish(), begins the
-// log anew, so that what was missed is written too. A log that has grown too large is begun anew
-// as well, without what has been forgotten.
+// log from the start, so that what was missed is written too. A log that has grown too large is
+// started over as well, without what has been forgotten.
 //
 // One owning thread. The history may be used by others meanwhile.
 #pragma once
@@ -37,12 +37,12 @@ class AnswerKeeper {
   std::function<void()> on_missed;
 
   // Writes all that is remembered; what was there before is removed. To be called first, and
-  // again with the files of a folder that was made anew.
+  // again with the files of a folder that was rebuilt.
   void begin();
   void begin_in(FileSystem& files);
   // REQUIRES: the history remembers it, or did.
   void keep(const RememberedAnswer& answer);
-  // Removes all that is there, and begins anew with what is remembered now.
+  // Removes all that is there, and starts over with what is remembered now.
   [[nodiscard]] Result<void> clear();
   // Nothing more will come: what was missed is tried once more.
   void finish();

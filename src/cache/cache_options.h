@@ -18,7 +18,7 @@ struct CacheOptions {
   // Chunks of the grid that together have no more tokens are read as one, where bits need not be
   // a cold run's (plan/run_cuts.h); 0: none are.
   TokenPos merged_chunk = 0;
-  // So many snapshots each slot may keep of its own path, however small memory's budget is. Those
+  // This many snapshots each slot may keep of its own path, however small memory's budget is. Those
   // that the budget has room for count within it. No effect where the budget is 0.
   int slot_snapshots = 8;
   // The tier below holds states of other makers: receipts say so where that is why a prompt is

@@ -24,7 +24,7 @@ constexpr TokenPos kRecurrentSpacing = 1024;
 
 // Checkpoints at every cut may take this part of the room that is left.
 constexpr ByteCount kPlenty = 8;
-// ... where memory could hold so many snapshots.
+// ... where memory could hold this many snapshots.
 constexpr ByteCount kManySnapshots = 1024;
 // Otherwise those inside a message keep this many times the distance at which they weigh
 // half as much as what they stand in: they are rarely where prompts part.

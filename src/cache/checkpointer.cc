@@ -14,8 +14,8 @@ namespace {
 constexpr double kStoreShareMax = 0.03;
 constexpr double kStoreFreeMs = 30.0;  // nobody notices
 
-// Where others have to go for them, places near the end count so much of a place elsewhere: the end
-// of the prompt that follows them is wanted more often.
+// Where others have to go for them, places near the end count as this part of a place elsewhere:
+// the end of the prompt that follows them is wanted more often.
 constexpr double kNearEndOdds = 0.5;
 Hints marks_of(CheckpointKind kind) {
   switch (kind) {

@@ -68,7 +68,7 @@ struct DiskTierOptions {
 
 // What came of a flush.
 struct Flushed {
-  ByteCount waiting_bytes = 0;  // it was cut short, and so much still waits, at most
+  ByteCount waiting_bytes = 0;  // it was cut short, and at most this much still waits
   bool cut = false;
   GivenUp given_up;        // since it began: the store failed, or had no room any more
   std::uint64_t lost = 0;  // parts that memory dropped before they were written

@@ -44,7 +44,7 @@ struct ForeignQuestion {
 };
 
 struct ForeignMatch {
-  TokenPos agreed = 0;  // so many tokens at least; 0: none are known of
+  TokenPos agreed = 0;  // this many tokens at least; 0: none are known of
   std::string made_by;
   std::string flags;
 };

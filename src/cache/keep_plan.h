@@ -60,7 +60,7 @@ struct PathOutline {
   std::span<const RowsHit> rows_there;  // rows likewise, without gaps from the first on
 };
 
-// How many bytes a store would take that save so many tokens each.
+// How many bytes a store would take that save this many tokens each.
 using BytesFor = std::function<ByteCount(double saves_per_byte)>;
 
 struct PlaceToKeep {
@@ -74,7 +74,7 @@ struct KeepPlan {
   ByteCount missing = 0;           // bytes of the core that are not there yet
   std::vector<PlaceToKeep> core;   // ascending
   std::vector<PlaceToKeep> steps;  // descending
-  std::vector<BlobWorth> there;    // what is there is worth so much beside it
+  std::vector<BlobWorth> there;    // what is there is worth this much beside it
 
   [[nodiscard]] std::uint64_t rows_save(ByteCount bytes) const;
 };

@@ -1,5 +1,5 @@
 // More conversations by turns than memory has room for (plan/return_ages.h). Whatever drops the
-// least recently used reads all of them anew in every turn. Some are kept instead, and how many
+// least recently used reads all of them again in every turn. Some are kept instead, and how many
 // follows from the requests alone, not from the time that passes between them.
 #include <gtest/gtest.h>
 

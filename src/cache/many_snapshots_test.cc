@@ -30,7 +30,7 @@ std::vector<TokenPos> all_cuts() {
   return cuts;
 }
 
-// Where a fresh cache that could hold so many snapshots will keep a state of the prompt.
+// Where a fresh cache that could hold this many snapshots will keep a state of the prompt.
 std::vector<TokenPos> places_with(ByteCount snapshots) {
   FakeEngine engine(
       {.slots = 1, .context_tokens = 4096, .chunk_tokens_max = kStep, .snapshot_bytes = kSnapshot});

@@ -19,7 +19,7 @@ class MeasuredCosts {
 
   // 0: not known yet.
   [[nodiscard]] double ms_per_token() const { return ms_per_token_; }
-  // Of beginnings from this memory, in a context of so many tokens.
+  // Of beginnings from this memory, in a context of this many tokens.
   [[nodiscard]] StartCosts start_costs(const MemoryTier& memory, TokenPos context_tokens) const;
 
  private:

@@ -48,7 +48,7 @@ ByteCount bytes_of(const std::vector<TokenRange>& ranges, ByteCount row_bytes) {
 // request: values fall slowly.)
 constexpr ByteCount kAheadShare = 128;
 // Where conversations come by turns, one that is not here displaces nothing that is worth more than
-// this part of it: all are alike, and each that makes way is read anew.
+// this part of it: all are alike, and each that makes way is read again.
 constexpr double kForAnEqual = 0.5;
 
 RowsView view_of(const BlockUse& use) {
@@ -141,7 +141,7 @@ Tick MemoryTier::begin_request(const Match* match, Tick now) {
   return now;
 }
 
-// So many tokens memory holds, if all weigh what those weigh that are here.
+// How many tokens memory holds, if all weigh as much as those that are here.
 const ReturnAges* MemoryTier::loop() const {
   const std::uint64_t tokens = tree_.token_count() - tree_.ghost_tokens();
   const ByteCount resident = std::max<ByteCount>(tree_.bytes().resident, 1);

@@ -6,7 +6,7 @@
 // Room is made before a byte is copied, by value (plan/eviction.h). What cannot
 // have room is declined: that costs time later, never correctness. Where more conversations come by
 // turns than there is room for, those stay that are here, and the others are declined: if each
-// displaced the next, all would be read anew in every turn. What fails its
+// displaced the next, all would be read again in every turn. What fails its
 // verification on the way back is quarantined: it leaves the tree with a note, is
 // counted, and is a miss.
 //
@@ -147,7 +147,7 @@ class MemoryTier {
   }
   [[nodiscard]] const TokenTree& tree() const { return tree_; }
   [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
-  // Whether the state of so many tokens could be held at all.
+  // Whether the state of this many tokens could be held at all.
   [[nodiscard]] bool could_hold(TokenPos tokens) const {
     return static_cast<ByteCount>(tokens) * bytes_per_token() + snapshot_bytes(tokens) <=
            options_.budget;
@@ -173,7 +173,7 @@ class MemoryTier {
   // A snapshot of the slot as it stands after `tokens`, held by nobody yet. Null: it cannot be had.
   [[nodiscard]] SnapshotPtr take_snapshot(SlotId slot, TokenSpan tokens);
   // Makes room for bytes that are on their way, at the cost of what is worth least; the path
-  // to `node` is not touched. Nothing: there cannot be so much.
+  // to `node` is not touched. Nothing: there cannot be that much.
   [[nodiscard]] std::optional<RoomHold> hold_room(ByteCount bytes, NodeId node, Tick now);
   // Takes over what was elsewhere. False: there is no room.
   bool admit(const AdmitRequest& request);
@@ -275,7 +275,7 @@ class MemoryTier {
   ByteCount snapshot_bytes_seen_ = 0;
   ByteCount promised_ = 0;        // by holds
   std::uint64_t requests_ = 0;    // that began
-  double refused_worth_ = 0.0;    // nothing made way for a newcomer of so much worth,
+  double refused_worth_ = 0.0;    // nothing made way for a newcomer worth this much,
   std::uint64_t refused_in_ = 0;  // then
   ByteCount peak_ = 0;
   std::uint64_t snapshots_held_ = 0;

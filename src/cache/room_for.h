@@ -22,8 +22,8 @@
 
 namespace holdfast {
 
-// The usual length of a conversation, where slots hold so many tokens. A context of 262,144 tokens
-// says what a model can do and not what people use: prompts of the conversation trace in
+// The usual length of a conversation, where slots hold this many tokens. A context of 262,144
+// tokens says what a model can do and not what people use: prompts of the conversation trace in
 // docs/policy-replay.md have 12,000 tokens on average, and the answers come on top.
 inline constexpr TokenPos kUsualTokens = 16'384;
 

@@ -86,7 +86,7 @@ class SlotLedger {
   // The request that takes the slot, or whoever gives it another state, gets a number of its own.
   void begin_run(SlotId slot) { (*this)[slot].run = ++runs_; }
   void append(SlotId slot, TokenSpan tokens, TokenSpan keys);
-  // The slot holds no more than so many tokens.
+  // The slot holds no more than this many tokens.
   void shorten(SlotId slot, TokenPos length);
   // The request is over. What the slot holds stays.
   void end_request(SlotId slot);

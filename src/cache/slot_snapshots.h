@@ -58,7 +58,7 @@ class SlotSnapshots {
   // not asked for. It may be null, if it cannot be had. Returns the bytes kept.
   // REQUIRES: it lies beyond the slot's other places.
   ByteCount put(SlotId slot, const SlotOffer& offer, const std::function<SnapshotPtr()>& take);
-  // The slot holds so many tokens, and no more.
+  // The slot holds this many tokens, and no more.
   void shorten(SlotId slot, TokenPos length);
   // Returns the bytes let go of.
   ByteCount clear();

@@ -19,7 +19,7 @@ struct SlotState {
   SpaceKey space;
   Tokens tokens;
   Tokens keys;         // deterministic: what the tokens are filed under; else none
-  TokenPos exact = 0;  // the first so many have the bits of a cold run
+  TokenPos exact = 0;  // how many of the first tokens have the bits of a cold run
   // Cover the tokens in order and without gaps; none for models without extents.
   std::vector<BlockUse> rows;
   SnapshotPtr snapshot;  // at their end; null where every part is an extent

@@ -36,7 +36,7 @@ std::size_t value_length(std::string_view text) {
 
 // --- words ----------------------------------------------------------------------
 
-// In one line, and at most so long; no character is cut apart.
+// In one line, and at most this long; no character is cut apart.
 std::string shown(std::string_view value) {
   std::string text;
   std::size_t characters = 0;

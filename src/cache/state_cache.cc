@@ -12,7 +12,7 @@ namespace holdfast {
 
 namespace {
 
-// A state that cannot be brought back is planned around; after so many of them
+// A state that cannot be brought back is planned around; after this many of them
 // the prompt is read from its beginning.
 constexpr int kPlansMax = 16;
 

@@ -174,8 +174,8 @@ class StateCache {
   [[nodiscard]] const MemoryTier& memory() const { return core_.memory; }
   [[nodiscard]] MemoryTier& memory() { return core_.memory; }
   [[nodiscard]] CacheStatus status() const;
-  // The conversations that memory holds, and at most so many of them that were used last. Walks all
-  // that is held: for whoever asks, not for every turn.
+  // The conversations that memory holds, and at most this many of them that were used last. Walks
+  // all that is held: for whoever asks, not for every turn.
   [[nodiscard]] ConversationsStatus conversations(std::size_t most, Clock::TimePoint now) const;
   ByteCount clear();
   // A state of this space was computed again and came out otherwise (serve/prover.h). Whatever may

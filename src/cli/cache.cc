@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int kExitFailed = 1;
 constexpr ByteCount kUnlimited = std::numeric_limits<std::int64_t>::max();
-// An import leaves so much of the volume: a full disk hurts more than a cold start.
+// An import leaves this much of the volume: a full disk hurts more than a cold start.
 constexpr ByteCount kFreeMin = ByteCount{1} << 30;
 
 Error failure(ErrorCode code, std::string sentence) { return {code, std::move(sentence), {}}; }

@@ -72,7 +72,7 @@ const std::vector<CacheOption>& cache_options() {
       {"--rebuild",
        "",
        {kVerify},
-       "verify: make the index anew.",
+       "verify: rebuild the index.",
        set_flag(&CacheCommandOptions::rebuild)},
       {"--to",
        "SIZE",

@@ -15,7 +15,7 @@ namespace holdfast {
 
 namespace {
 
-// A start may take so much longer: a share of what loading took, or this if it is more.
+// A start may take this much longer: a share of what loading took, or this if it is more.
 constexpr double kShareOfLoading = 0.05;
 constexpr double kMsOnProcessor = 450.0;
 constexpr double kMsOnGpu = 2500.0;

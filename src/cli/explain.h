@@ -16,7 +16,7 @@ struct ExplainOptions {
   std::string api_key = {};
   std::string cache_salt = {};
   std::string id = {};  // of an answer; empty: the latest
-  int last = 0;         // 0: one receipt in full; else a line for each of so many
+  int last = 0;         // 0: one receipt in full; else a line for each of this many
   bool json = false;
   bool insecure = false;  // HTTPS with any certificate
   bool show_help = false;

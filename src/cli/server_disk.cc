@@ -111,7 +111,7 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
       clock_(clock),
       tier_(*store_, std::move(known), clock, options) {
   store_->on_renewed = [this] {
-    Log::warn(folder_ + " had gone and is made anew; answers are not affected");
+    Log::warn(folder_ + " had gone and was created again; answers are not affected");
     if (answers_ != nullptr) answers_->begin_in(store_->files());
   };
   tier_.on_cleared = [this]() -> Result<void> {
@@ -177,7 +177,7 @@ std::string ServerDisk::summary() const {
   std::string text = human_bytes(status.store.bytes()) + " of at most " +
                      human_bytes(status.budget) + " in " + folder_;
   if (!survey_.rest.empty()) text += ", of it " + human_bytes(survey_.usable) + " usable here";
-  if (status.store.index_rebuilds > 0) text += ", its index was made anew";
+  if (status.store.index_rebuilds > 0) text += ", its index was rebuilt";
   return text;
 }
 

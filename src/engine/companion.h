@@ -8,7 +8,7 @@
 //
 // It has no way to refuse, to fail loudly or to change the primary (H5): every
 // answer is a smaller number or fewer bytes. One that cannot be trimmed answers 0
-// and begins anew; a draft that is nonsense is rejected, token by token.
+// and starts over; a draft that is nonsense is rejected, token by token.
 //
 // Its state has the same kinds of parts as the primary's: rows, one for each token,
 // and what is valid at one place only (the hidden row that an MTP head carries, the

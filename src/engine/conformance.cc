@@ -19,7 +19,7 @@ using Row = std::vector<float>;
 constexpr TokenPos kHistory = 4;
 constexpr TokenPos kLengths = 4;
 
-// So many more tokens in a batch take about as long as one step of one token.
+// This many more tokens in a batch take about as long as one step of one token.
 constexpr double kTokensPerStep = 8.0;
 
 // Up to here every number of slots and of tokens is formed; beyond, the powers of two and the most.

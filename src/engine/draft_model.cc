@@ -194,7 +194,7 @@ Followed DraftModel::follow(SlotId slot, const CompanionPoint& point) noexcept {
       return {.missing = "what memory held of it was refused"};
     }
     settle(slot);
-    mine.resting = false;  // also when its way back was damaged: it begins anew
+    mine.resting = false;  // also when its way back was damaged: it starts over
     return {.held = mine.held, .missing = why_missing(slot, point)};
   } catch (...) {
     fail(slot);

@@ -61,7 +61,7 @@ void NgramIndex::file(Level& level, TokenPos end) {
   latest = end;
 }
 
-// Twice as many chains as tokens. The doubling files all anew, so a token is filed
+// Twice as many chains as tokens. The doubling files all again, so a token is filed
 // about twice.
 void NgramIndex::make_room(Level& level, std::size_t tokens) {
   std::size_t chains = level.latest.size();

@@ -14,7 +14,7 @@
 // that it was told, and the bytes to save are none.
 //
 // Memory: some 60 bytes for each token that a slot held at most; freed when it holds none.
-// Where there is no more to be had a slot begins anew.
+// Where there is no more to be had a slot starts over.
 #pragma once
 
 #include <string>

@@ -80,7 +80,7 @@ struct PacedRequest {
   const AcceptanceByPosition* seen = nullptr;
   TokenPos waiting = 1;  // rows without a draft
   TokenPos most = 0;     // tokens of a draft
-  // A draft of so many is cut where it is wrong; with a longer one, all rows of the step
+  // A draft of this many is cut where it is wrong; with a longer one, all rows of the step
   // that were right are computed again.
   TokenPos cut = AcceptanceByPosition::kPositions;
 };
@@ -101,9 +101,9 @@ class DraftPace {
   // each step. `prior` is what earlier requests have seen.
   [[nodiscard]] TokenPos choose(std::span<const PacedRequest> requests, BatchOthers others,
                                 const AcceptanceByPosition& prior);
-  // Of the drafts that were chosen for the latest step, so many tokens were right.
+  // Of the drafts that were chosen for the latest step, this many tokens were right.
   void note_accepted(TokenPos accepted) { accepted_ += accepted; }
-  // With such a draft a slot went back to before the step; so many rows are computed again.
+  // With such a draft a slot went back to before the step; this many rows are computed again.
   void note_undone(TokenPos rows) {
     ++undone_;
     again_ += rows;
@@ -115,7 +115,7 @@ class DraftPace {
 
  private:
   enum class Why { kChoice, kTrial, kBaseline };
-  // A step that would draft so many tokens: what it costs and is expected to yield.
+  // A step that would draft this many tokens: what it costs and is expected to yield.
   struct Prospect {
     double ms = 0.0;  // with what going back is expected to cost
     double undoing_ms = 0.0;
@@ -166,7 +166,7 @@ class DraftPace {
   int run_left_ = 0;
   double run_gained_ = 0.0;
   std::uint64_t no_baseline_before_ = 0;  // this many notes
-  std::uint64_t baseline_every_ = 0;      // so many, while drafting is on
+  std::uint64_t baseline_every_ = 0;      // this many, while drafting is on
   // Of the step at hand.
   std::vector<Prospect> prospects_;  // with a draft of 0, 1, 2 ...
   bool uncut_ = false;               // some drafts cannot be cut where they are wrong

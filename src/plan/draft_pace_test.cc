@@ -323,7 +323,7 @@ TEST(DraftPaceSimulation, NorDoStatesThatCannotBeCut) {
 }
 
 // Each wrong draft leaves more rows waiting for the next, so a run of them costs far more than
-// so many steps.
+// this many steps.
 TEST(DraftPaceSimulation, ATrialOfWhatCannotBeCutIsOneStep) {
   DraftWorld world{.draft_ms = 6.0, .fixed_ms = 2.0, .copied = true, .back_ms = 2.0};
   world.step_ms = [](TokenPos rows) { return 20.0 * rows; };

@@ -99,7 +99,7 @@ ByteCount mean_bytes_per_token(const TokenTree& tree) {
   return tokens == 0 ? 1 : std::max<ByteCount>(tree.bytes(ByteKind::kBlocks).resident / tokens, 1);
 }
 
-// Of the tips that shared rows with one that went so many are looked at again at once.
+// Of the tips that shared rows with one that went this many are looked at again at once.
 constexpr std::size_t kTipsSharing = 4;
 
 class Evictor {
@@ -310,7 +310,7 @@ class Evictor {
     }
   }
 
-  // An eviction may part edges, so the path is noted anew after each.
+  // An eviction may part edges, so the path is noted again after each.
   void note_growing_path() {
     NodeId at = request_.growing.node;
     if (!at || !tree_.alive(at)) return;

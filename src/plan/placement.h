@@ -64,7 +64,7 @@ struct NearEnd {
 struct PlacementInput {
   std::span<const TokenPos> cuts;  // the prompt's grid, ascending
   std::span<const MessageSpan> spans;
-  TokenPos from = 0;                   // what lies before is not computed anew
+  TokenPos from = 0;                   // what lies before is not computed again
   std::optional<TokenPos> junction;    // rounded down to the cuts
   std::optional<TokenPos> prompt_end;  // a cut; none: the last one that closes a message
   TokenPos spacing_min = 0;            // 0: take every cut

@@ -8,7 +8,7 @@ namespace holdfast {
 
 namespace {
 
-// Requests of so long ago count a third.
+// Requests of this long ago count a third.
 constexpr double kMemory = 1000.0;
 // The size of a request is that of the latest few: conversations grow.
 constexpr double kSizeMemory = 16.0;
@@ -18,7 +18,7 @@ constexpr double kFull = 0.75;
 constexpr double kHardly = 1e-9;
 // Requests of longer ago are all as old.
 constexpr std::size_t kTicksMax = 16384;
-// What is held has to be worth more than a newcomer by so much: who makes way for an equal loses.
+// What is held has to be worth more than a newcomer by this much: who makes way for an equal loses.
 constexpr double kClearly = 1.05;
 
 }  // namespace

@@ -3,11 +3,11 @@
 // Whatever drops the least recently used keeps nothing of a loop that is larger than memory: what
 // is dropped is what is wanted next.
 //
-//   a b c d e f a b c ...   room for three: a drops d, b drops e, ...; every turn is read anew
+//   a b c d e f a b c ...   room for three: a drops d, b drops e, ...; every turn is read again
 //
 // Then the youngest is wanted last, and a newcomer has to wait longer than anything that is held.
 // It is seen by counting, over the latest requests, the tokens of conversations that came back
-// after so many other requests, whether or not their states were still here (the tree remembers
+// after this many other requests, whether or not their states were still here (the tree remembers
 // their tokens). Of something that was last used `age` requests ago,
 //
 //   density(age) = max over T:  P(it returns until T) / E[requests that it is held until then or T]
@@ -37,7 +37,7 @@ class ReturnAges {
   // Requests that began after this one did.
   [[nodiscard]] std::uint64_t age(Tick tick) const;
 
-  // The request at hand has so many tokens of its own, of which it found `known` that were last
+  // The request at hand has this many tokens of its own, of which it found `known` that were last
   // used at `last_use`.
   void note(TokenPos tokens, TokenPos known, Tick last_use);
 

@@ -77,8 +77,8 @@ struct LiveState {
 struct StartCosts {
   ByteCount bytes_per_token = 0;     // extent rows
   ByteCount bytes_per_snapshot = 0;  // all that is no extent
-  ByteCount token = 256 << 10;       // reading a token takes as long as moving so many bytes
-  ByteCount any_token = 0;           // and reading any at all, so many more
+  ByteCount token = 256 << 10;       // reading a token takes as long as moving this many bytes
+  ByteCount any_token = 0;           // and reading any at all, this many more
 };
 
 struct StartInput {

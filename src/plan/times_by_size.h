@@ -1,5 +1,5 @@
 // TimesBySize: how long work of some size takes, learned from what ran. The work is a
-// step with so many token rows, or a draft of so many tokens.
+// step with this many token rows, or a draft of this many tokens.
 //
 //   ms |                        . beyond: along the line from first to last
 //      |             x--------x
@@ -7,7 +7,7 @@
 //      | x
 //      +-------------------------- size
 //
-// On a GPU work of another size than before is slow at first: graphs are built anew,
+// On a GPU work of another size than before is slow at first: graphs are built again,
 // and launched one by one until they have been seen often enough.
 //
 //   ms | x                x       the first kSettling times after a change tell what a

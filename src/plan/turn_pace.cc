@@ -9,7 +9,7 @@ namespace {
 
 // What a time counts when the next one is noted.
 constexpr double kFading = 0.6;
-// Pieces are told apart from their size where they differ at least so much.
+// Pieces are told apart from their size where they differ at least this much.
 constexpr double kToldApart = 0.02;
 // Before any copy was measured: two gigabytes in a second, which is slow.
 constexpr double kCopyMsPerByte = 5e-7;

@@ -64,7 +64,7 @@ namespace holdfast {
 // size do not tell the two prices apart; then all of it is taken for the size's.
 class PieceTimes {
  public:
-  // So many pieces, which together have this size. Times of nothing are not noted. One that took
+  // This many pieces, which together have this size. Times of nothing are not noted. One that took
   // more than twice as long as expected counts as twice: it waited for something.
   void note(double pieces, double size, double ms);
   [[nodiscard]] bool known() const { return weight_ > 0.0; }
@@ -97,7 +97,7 @@ struct TurnPaceOptions {
 
 class TurnPace {
  public:
-  // Quiet steps are saved up for so many gaps: a prompt of 32K tokens in chunks of 2048.
+  // Quiet steps are saved up for this many gaps: a prompt of 32K tokens in chunks of 2048.
   static constexpr int kSavedGaps = 16;
 
   explicit TurnPace(TurnPaceOptions options) : options_(options) {}
@@ -108,7 +108,7 @@ class TurnPace {
   // gap. All of them, or a piece where chunks may be cut.
   enum class Chunks { kWhole, kMayBeCut };
   [[nodiscard]] TokenPos tokens_to_read(TokenPos wanted, Chunks chunks) const;
-  // Whether states of so many bytes may be copied out or brought back.
+  // Whether states of this many bytes may be copied out or brought back.
   [[nodiscard]] bool may_copy(ByteCount bytes) const;
   // The same for one that is to be brought back: one in each gap.
   [[nodiscard]] bool may_restore(ByteCount bytes) const;
@@ -120,14 +120,14 @@ class TurnPace {
   // -- what was done ------------------------------------------------------------------
   // A chunk is being read; its time is an estimate until note_read().
   void begin_read(TokenPos tokens);
-  // All chunks since the last call took so long together.
+  // All chunks since the last call took this long together.
   void note_read(double ms);
   void note_copied(ByteCount bytes, double ms);
   void note_restored(ByteCount bytes, double ms);
   // Something else that those who write waited for, if it took a millisecond.
   void note_other(double ms);
-  // A step for all who write: the gap before it is over. So many wrote, and so many would have if
-  // their prompts had been read. REQUIRES: somebody wrote.
+  // A step for all who write: the gap before it is over. `writers` wrote, and `readers` would have
+  // if their prompts had been read. REQUIRES: somebody wrote.
   void note_step(double ms, int writers, int readers);
   // Nobody writes, so nobody waits. What was measured stays known, and what is being measured
   // goes on.

@@ -179,7 +179,7 @@ void CacheRecorder::go_on(const Prompt&, const StoreMatch* found, const Brought*
     call_.found->covered = found->covered;
   }
   if (came == nullptr) return;
-  // No engine of ours makes such a one; a foreign folder might hold it.
+  // No engine of ours makes one; a foreign folder might hold it.
   const bool windowed = came->snapshot != nullptr && !came->snapshot->window().empty();
   if (windowed) return stop("A state came from the cache folder that a recording cannot describe.");
   call_.came = outline_of(*came);

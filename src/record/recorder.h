@@ -14,7 +14,7 @@
 // and everything goes on without it.
 //
 // Memory: what EventEncoder remembers of sequences, at most kRecordedTokensMax tokens. Beyond
-// that it begins anew, which costs a few bytes for each prompt that comes again; a private
+// that it starts over, which costs a few bytes for each prompt that comes again; a private
 // recording ends there, because it could no longer say what agrees with what.
 //
 // The engine's thread; finish() after it has ended.

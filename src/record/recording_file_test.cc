@@ -52,7 +52,7 @@ TEST(RecordingFile, NeverWritesOverAnother) {
   EXPECT_FALSE(make_recording_file(folder / "no/such/folder").ok());
 }
 
-// Has room for so many bytes.
+// Has room for this many bytes.
 class SmallDisk final : public RecordingTarget {
  public:
   SmallDisk(std::size_t room, std::string& held) : room_(room), held_(held) {}

@@ -7,7 +7,7 @@
 //
 // Where the cache asks something else than it did (another version, another policy), the script
 // says so once, and until the end of the call answers are made up: a state can be cut where the
-// model's shape allows it, nothing fails, time stands still. The next call begins anew.
+// model's shape allows it, nothing fails, time stands still. The next call starts over.
 //
 // Invariants, verified by the tests:
 //   Y1  a slot's length follows from the calls alone, whatever the recording says

@@ -8,7 +8,7 @@
 // two sequences agree, and how far, can be read off without the ids of their tokens; a private
 // recording leaves these out, and the reader invents ids that are equal where the tokens were.
 //
-// A place is a sequence and a length: the first so many tokens of it. What is added at the end of
+// A place is a sequence and a length: that many of its first tokens. What is added at the end of
 // a sequence makes that longer; what is added elsewhere is a new sequence, which begins like the
 // first. Both sides follow this rule, so neither is written.
 //

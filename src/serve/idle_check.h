@@ -2,7 +2,7 @@
 // is done while nobody waits.
 //
 // It needs all slots for a moment. A request ends it at its next batch; kinds that have passed by
-// then are not checked again, and the rest is begun anew later.
+// then are not checked again, and the rest is started over later.
 //
 // Invariant, verified by the tests: between runs all slots that it used are empty, in the engine
 // and for the cache.

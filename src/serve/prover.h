@@ -12,7 +12,8 @@
 // chunks is off. Where that is as far, there is no proof. A difference is for the scheduler to act
 // on.
 //
-// A request ends a proof under way at its next chunk; it is begun anew later, a few times at most.
+// A request ends a proof under way at its next chunk; it is started over later, a few times at
+// most.
 //
 // Invariants, verified by the tests:
 //   V1  between proofs, and whenever a request is at work, its slot is empty in the engine as the

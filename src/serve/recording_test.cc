@@ -171,7 +171,7 @@ TEST_P(Recording, IsAListOfRequestsToo) {
   EXPECT_GT(answers, 300U);
 }
 
-// The dictionary of what was seen begins anew, again and again.
+// The dictionary of what was seen starts over, again and again.
 TEST_P(Recording, ForgettingSequencesChangesNothing) {
   TrafficOptions options = GetParam().traffic;
   options.tokens_max = 2000;

@@ -82,7 +82,7 @@ class Process {
   [[nodiscard]] DiskTier& lower() { return *lower_; }
   [[nodiscard]] DiskStore& store() { return *store_; }
   std::string answer;
-  int turns_to_work = 1;  // below memory something is done each so many turns
+  int turns_to_work = 1;  // below memory something is done once in this many turns
 
  private:
   std::unique_ptr<DiskStore> open(SimulatedFiles& files, const Settings& settings) {

@@ -306,7 +306,7 @@ TEST_P(Reuse, DamagedStatesAreQuarantinedAndReadAgain) {
   EXPECT_EQ(receipt.missing.why, MissReason::kDamaged);
   EXPECT_GT(bench.scheduler.cache_status().quarantined, 0U);
   run(bench, "<s>takes the slot again</s>");
-  EXPECT_GT(run(bench, prompt).restored, 0) << "it has been computed and kept anew";
+  EXPECT_GT(run(bench, prompt).restored, 0) << "it has been computed and kept again";
 }
 
 TEST_P(Reuse, ALoadThatFailsCostsTimeOnly) {
@@ -321,7 +321,7 @@ TEST_P(Reuse, ALoadThatFailsCostsTimeOnly) {
   run(bench, "<s>takes the slot</s>");
   run(bench, prompt);
   run(bench, "<s>takes the slot</s>");
-  EXPECT_GT(run(bench, prompt).restored, 0) << "what could not be loaded was read and kept anew";
+  EXPECT_GT(run(bench, prompt).restored, 0) << "what could not be loaded was read and kept again";
 }
 
 // One that has less than the newcomer would only hold it up.

@@ -40,7 +40,7 @@ RequestEnd end_of(const Error& error) {
   return error.code == ErrorCode::kTimeout ? RequestEnd::kTimeout : RequestEnd::kFailed;
 }
 
-// An idle slot's state is put into memory, and below, once nothing has happened for so long:
+// An idle slot's state is put into memory, and below, once nothing has happened for this long:
 // then no request has to wait until it is out of its way.
 constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
 // While a request waits for the tier below, its limits are looked at so often.
@@ -340,7 +340,7 @@ void Scheduler::take_arrivals() {
   if (cut) end_everything();
 }
 
-// The history first: below, the answers are written anew as it remembers them.
+// The history first: below, the answers are rewritten as it remembers them.
 void Scheduler::clear_everything(const SlotAnswer<ByteCount>& answer) {
   if (history_ != nullptr) history_->clear();
   receipts_.clear();

@@ -201,7 +201,7 @@ class Scheduler {
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
   // turn. kUnavailable once the server stops.
   void list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer);
-  // So many tokens at most of a conversation lie below memory too, as far as is known without
+  // This many tokens at most of a conversation lie below memory too, as far as is known without
   // looking there. Nothing: there is no such tier, or another server writes to it.
   [[nodiscard]] std::optional<TokenPos> tokens_below(const ConversationStatus& conversation) const;
   // Copies out what a slot holds. kNotFound where that is nothing, or another's.
@@ -258,7 +258,7 @@ class Scheduler {
   };
   void answer_list_asks();
   void clear_everything(const SlotAnswer<ByteCount>& answer);
-  // Waits for work, or so long at most; whether there is any.
+  // Waits for work, at most this long; returns whether there is any.
   bool wait_for(std::unique_lock<std::mutex>& lock, std::optional<std::chrono::milliseconds> most,
                 const std::function<bool()>& has_work);
   void enqueue(SlotTask task);

@@ -187,7 +187,7 @@ TEST(Scheduler, ListsConversationsWhenAsked) {
   EXPECT_EQ(listed.latest.size(), 1U);
 }
 
-// Each look wakes the loop, but does not make it wait anew before it puts states away.
+// Each look wakes the loop, but does not make it wait again before it puts states away.
 TEST(Scheduler, WhoeverLooksAgainAndAgainKeepsNothingFromBeingIdle) {
   SchedulerOptions options;
   options.cache.memory.budget = 1 << 20;

@@ -27,7 +27,7 @@ namespace holdfast {
 
 class Speculator {
  public:
-  // `companion` may be null. `fixed` > 0: every step has exactly so many tokens more
+  // `companion` may be null. `fixed` > 0: every step has exactly this many tokens more
   // than one, drafted or filled in, as far as the context holds them.
   Speculator(Engine& engine, Companion* companion, int vocabulary, TokenPos fixed,
              const Clock& clock);
@@ -37,16 +37,16 @@ class Speculator {
   // Gives each slot that is writing a draft, which may be empty. Where the engine
   // could not take it back, the state before it is saved first.
   void propose(std::span<Slot* const> slots);
-  // A step over these slots took so long; their drafts are still in place.
+  // A step over these slots took this long; their drafts are still in place.
   void note_step(std::span<Slot* const> slots, double ms);
   // The engine read a prompt: the next step is one after a change.
   void note_other_work() { pace_.costs().note_other_work(); }
-  // So many of the draft, which is still in place, were right.
+  // This many of the draft, which is still in place, were right.
   void note_verdict(Job& job, TokenPos accepted);
   // These tokens of the step were right, but the primary's state goes back to before
   // them. The companion learns them now, while what the primary computed is there.
   void note_undone(Slot& slot, TokenSpan undone);
-  // Bringing the state back took so long.
+  // Bringing the state back took this long.
   void note_brought_back(double ms) { pace_.costs().note_brought_back(ms); }
   // The request is over.
   void note_end(const Job& job);

@@ -125,7 +125,7 @@ TEST_P(Tight, ADamagedPlaceCostsTimeOnly) {
   corrupt = false;
   run(bench, opening + asking("second"));
   EXPECT_GT(bench.scheduler.cache_status().quarantined, 0U);
-  EXPECT_GT(run(bench, opening + asking("third")).restored, 0) << "it has been kept anew";
+  EXPECT_GT(run(bench, opening + asking("third")).restored, 0) << "it has been kept again";
 }
 
 TEST_P(Tight, ACancelledPromptIsGoneOnWith) {

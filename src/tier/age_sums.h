@@ -28,7 +28,7 @@ namespace holdfast {
 class AgeSums {
  public:
   void add(std::int64_t time, ByteCount bytes);
-  // REQUIRES: added before, with so many bytes.
+  // REQUIRES: added before, with this many bytes.
   void remove(std::int64_t time, ByteCount bytes);
   [[nodiscard]] bool empty() const { return root_ == nullptr; }
 

@@ -1,7 +1,7 @@
 // AnswerLog: the token ids of answers, in files of a cache folder, so that a conversation that
 // comes back after a restart is tokenised as it was said (cache/token_history.h).
 //
-//   answers/00000003.hfa   read when the log is opened; then written anew, without what has
+//   answers/00000003.hfa   read when the log is opened; then rewritten, without what has
 //   answers/00000004.hfa   been forgotten, under the next number; later answers are appended
 //
 // The format is in docs/formats/cache-folder.md. Each record is verified; reading a file ends

@@ -1,7 +1,7 @@
 // BlobIndex: what the headers of the blobs say, for quick lookup.
 //
 // Never the truth: everything in it is in the blobs, and they are verified when they are
-// read. An index that is lost, damaged or behind costs time to make anew, and nothing else.
+// read. An index that is lost, damaged or behind costs time to rebuild, and nothing else.
 //
 // Errors: kInvalidArgument - the index itself is damaged and wants clear(); others - the
 // world failed, and the change was not made, or not durably.
@@ -63,7 +63,7 @@ class BlobIndex {
   [[nodiscard]] virtual Result<void> put(std::span<const IndexEntry> entries) = 0;
   [[nodiscard]] virtual Result<void> erase(std::span<const BlobKey> keys) = 0;
   [[nodiscard]] virtual Result<void> touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;
-  // Used now, and worth so much from now on.
+  // Used now, and worth this much from now on.
   [[nodiscard]] virtual Result<void> revalue(std::span<const BlobWorth> worths,
                                              std::int64_t now_ms) = 0;
   // All that stand at one of these anchors, in no order.

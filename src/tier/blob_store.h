@@ -111,7 +111,7 @@ class BlobStore {
   [[nodiscard]] virtual Result<PutAnswer> put(const RowsBlob& blob, Moment moment) = 0;
   [[nodiscard]] virtual Result<PutAnswer> put(const PlaceBlob& blob, Moment moment) = 0;
 
-  // So many bytes at most could be put at this moment, all together, if each byte saves so many
+  // This many bytes at most could be put at this moment, all together, if each byte saves this many
   // tokens: what is free, and what would make way.
   [[nodiscard]] virtual ByteCount room_for(double saves_per_byte, Moment moment) const = 0;
 
@@ -133,7 +133,7 @@ class BlobStore {
 
   // They were useful now.
   virtual void touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;
-  // They are part of what is put at this moment, and worth so much from now on.
+  // They are part of what is put at this moment, and worth this much from now on.
   virtual void revalue(std::span<const BlobWorth> worths, Moment moment) = 0;
   // Drops the least valuable until no more than `bytes` are held. Returns the bytes freed.
   virtual ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) = 0;

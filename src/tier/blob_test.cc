@@ -289,7 +289,7 @@ TEST(BlobB2, SealedLiesOfBlocksAreNoticed) {
 
 // The files of the fuzzer's corpus were written by the first version. One that cannot
 // be written the same way today is a new format, which needs a new FORMAT.
-// HOLDFAST_WRITE_CORPUS=1 writes them anew.
+// HOLDFAST_WRITE_CORPUS=1 rewrites them.
 TEST(Blob, BytesAreThoseOfVersion1) {
   const std::string folder = HOLDFAST_SOURCE_DIR "/fuzz/corpus/blob/";
   const char* names[] = {"rows_all.hfb", "rows.hfb", "place_all.hfb", "place.hfb"};

@@ -1,6 +1,6 @@
 // All blobs of a folder, or of some spaces, into one file and back.
 //
-// Never more memory than one blob. What is imported is verified whole, encoded anew and put as
+// Never more memory than one blob. What is imported is verified whole, encoded again and put as
 // any other blob: under the budget, against what is there. A blob that fails is left out, and
 // counted; the rest of the file is read.
 #pragma once

@@ -441,7 +441,7 @@ void DiskStore::index_erase(std::span<const BlobKey> keys) {
 }
 
 // A full disk leaves the index behind: what it lacks is put with the next blob, and what it has
-// too much is not offered. Damage makes it anew from the blobs.
+// too much is not offered. Damage rebuilds it from the blobs.
 void DiskStore::mend_index(const Error& error) {
   note_failure(error.message);
   if (error.code == ErrorCode::kInvalidArgument && writes() && !mending_) rebuild_index();

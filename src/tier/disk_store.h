@@ -243,7 +243,7 @@ class DiskStore final : public BlobStore {
   void settle_verified(const std::vector<IndexEntry>& entries, const std::vector<BlobKey>& gone,
                        Rebuild rebuild);
 
-  // --- the index: a failure is noted; damage makes it anew ---
+  // --- the index: a failure is noted; damage rebuilds it ---
   void index_put(std::span<const IndexEntry> entries);
   void index_erase(std::span<const BlobKey> keys);
   void mend_index(const Error& error);

@@ -16,7 +16,7 @@ class Sha256 {
  public:
   Sha256();
   Sha256& add(std::span<const std::byte> bytes);
-  // Of all that was added; afterwards it starts anew.
+  // Of all that was added; afterwards it starts over.
   [[nodiscard]] Sha256Digest digest();
 
  private:

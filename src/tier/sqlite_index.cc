@@ -11,7 +11,7 @@ namespace holdfast {
 
 namespace {
 
-// Its number in the file (`user_version`). Another one: the index is made anew.
+// Its number in the file (`user_version`). Another one: the index is rebuilt.
 constexpr int kVersion = 1;
 
 constexpr const char* kSchema = R"(

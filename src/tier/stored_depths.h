@@ -42,7 +42,7 @@ class StoredDepths {
   // The anchors of a prompt are PathNamer::anchors().
   [[nodiscard]] TokenPos deepest(std::span<const PathName> anchors) const;
 
-  // So many tokens of the prompt agree with what something here was computed from. Where
+  // This many tokens of the prompt agree with what something here was computed from. Where
   // deepest() hopes, this is sure, and may be less by as much as a blob holds.
   [[nodiscard]] TokenPos agreed(std::span<const PathName> anchors) const;
 

@@ -41,7 +41,7 @@ class BlockRow {
   [[nodiscard]] TokenPos covered_to(TokenPos begin, TokenPos limit) const;
   // Tokens that have their row.
   [[nodiscard]] TokenPos token_count() const { return sums().tokens; }
-  // What so many tokens weigh, if each weighs as one in the last block does.
+  // What this many tokens weigh, if each weighs as one in the last block does.
   [[nodiscard]] ByteCount weight_of(TokenPos tokens) const;
   // What would be freed if all of them went. Blocks in the middle have no user but this
   // edge, so both are counted again only after a change of this row.

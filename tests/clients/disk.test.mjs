@@ -51,12 +51,12 @@ describe('a cache folder', () => {
     assert.ok(blobsIn(folder).length > 0);
   });
 
-  test('that is deleted under a server is made anew, and missed by nobody', async () => {
+  test('that is deleted under a server is created again, and missed by nobody', async () => {
     const folder = copyOf(left);
     const server = await serverOn(folder);
     rmSync(folder, { recursive: true });
     for (const turn of cold.turns) await say(server, turn);
-    await server.logged(/had gone and is made anew/);
+    await server.logged(/had gone and was created again/);
     assert.ok((await written(server)).stored > 0);
     assert.match((await diskOf(server)).last_failure, /No such file/);
     assert.ok(blobsIn(folder).length > 0);
@@ -124,7 +124,7 @@ function damage() {
     await interrupt(server);
   });
 
-  test('a damaged index is made anew', async () => {
+  test('a damaged index is rebuilt', async () => {
     const folder = copyOf(left);
     writeFileSync(join(folder, 'index.sqlite'), 'This is not a database.'.repeat(500));
     const server = await serverOn(folder);

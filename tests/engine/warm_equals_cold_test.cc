@@ -191,7 +191,7 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
   EXPECT_EQ(server.receipt.restored, 0);
   EXPECT_GT(server.cache().status().quarantined, 0U);
   server.run(turn(40, 5));
-  EXPECT_TRUE(same_bits(server.run(prompt), wanted)) << "kept anew";
+  EXPECT_TRUE(same_bits(server.run(prompt), wanted)) << "kept again";
   EXPECT_GT(server.receipt.restored, 200);
 }
 

@@ -19,7 +19,7 @@ namespace holdfast {
 [[nodiscard]] Result<DraftSource> companion_for(const LlamaConfig& config,
                                                 const llama_model* model);
 
-// The settings that a primary with this companion is made with, where so much memory is free.
+// The settings that a primary with this companion is made with, where this much memory is free.
 [[nodiscard]] LlamaConfig with_companion(LlamaConfig config, DraftSource source,
                                          const StateShape& shape, ByteCount free);
 

@@ -84,7 +84,7 @@ class LlamaCopies {
   void run(std::size_t count, const Work& work);
   void start();
   void work_until_stopped(Stage& own);
-  void take_part(std::unique_lock<std::mutex>& lock, Stage& own);
+  void take_part(std::unique_lock<std::mutex>& lock, Stage& own) REQUIRES_LOCK(mutex_);
 
   const Threads threads_;
   std::vector<std::unique_ptr<Stage>> stages_;  // the caller's, then one for each worker

@@ -17,7 +17,7 @@ namespace holdfast {
 
 namespace {
 
-// Hidden rows of so many tokens wait for a draft; then their rows are made in one go.
+// Hidden rows of this many tokens wait for a draft; then their rows are made in one go.
 constexpr TokenPos kPendingMax = 256;
 
 Error unsupported(std::string why) { return {ErrorCode::kUnsupported, std::move(why), ""}; }

@@ -16,7 +16,7 @@
 // again before draft() returns.
 //
 // Rows that are missing cannot be made later: the hidden rows are gone. A slot whose
-// rows do not reach from its first token to its last begins anew where the primary
+// rows do not reach from its first token to its last starts over where the primary
 // stands, with no rows; one whose carried row is missing reads zeros once.
 //
 // Invariants, verified by check(), whenever the primary's drafts have been cut:

@@ -20,7 +20,7 @@
 
 namespace holdfast {
 
-// The context's next batches write planes for so many tokens. There is no call of the library for
+// The context's next batches write planes for this many tokens. There is no call of the library for
 // that, so a field of its own is written; llama_n_rs_seq(), which the library was built with, has
 // to see the field before and after. An Error where it does not: these headers are not the
 // library's.

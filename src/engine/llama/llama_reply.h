@@ -106,7 +106,7 @@ class LlamaReplyParser final : public ReplyParser {
   std::set<std::string> markers_;
   std::string text_;
   std::string window_;
-  std::size_t due_ = 0;        // the window is read when it is so long,
+  std::size_t due_ = 0;        // the window is read when it is this long,
   std::size_t whole_due_ = 0;  // and the text
   std::optional<Mark> mark_;
   std::uint64_t bytes_parsed_ = 0;

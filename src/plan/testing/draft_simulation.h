@@ -34,11 +34,12 @@ struct DraftWorld {
   double odd_share = 0.0;  // of the times are measured twenty times too long
   // Not 0: in every fourth stretch of this length all of it takes 1.4 times as long.
   double phase_ms = 0.0;
-  int prompt_every = 0;  // not 0: every so many steps a prompt is read between, and
+  int prompt_every = 0;  // not 0: once in this many steps a prompt is read between, and
   double longer = 0.0;   // until then each step takes longer, by this share in the end
-  int alone_every = 0;   // not 0: every other so many steps, only the first slot writes
+  int alone_every =
+      0;  // not 0: for this many steps, and then not for as many, only the first slot writes
   bool copied = false;   // what is wrong cannot be cut: the state before it is brought back
-  double back_ms = 0.0;  // which takes so long
+  double back_ms = 0.0;  // which takes this long
 };
 
 class DraftSimulation {

@@ -30,7 +30,7 @@ struct TrafficOptions {
   bool lower = false;
   bool private_form = false;
   int wrong_after =
-      0;  // states saved later than so many are wrong, and all restores are proved; 0: none
+      0;  // states saved later than this many are wrong, and all restores are proved; 0: none
   int requests = 300;
   ByteCount budget = 12 << 10;
   unsigned seed = 1;

@@ -42,7 +42,7 @@ class SimulatedFiles final : public FileSystem {
   [[nodiscard]] bool powerless() const { return powerless_; }
   // Each append and each read takes some of the bytes only.
   void move_little() { little_ = true; }
-  // ENOSPC for appends beyond so many bytes in all files.
+  // ENOSPC for appends beyond this many bytes in all files.
   void set_capacity(ByteCount bytes) { capacity_ = bytes; }
 
   // Power goes now, if it has not, and comes back: what is left is what was durable, and

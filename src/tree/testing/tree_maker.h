@@ -48,7 +48,7 @@ class TreeMaker {
   [[nodiscard]] std::vector<ExtentBlockPtr> blocks(const Keys& keys) {
     std::vector<ExtentBlockPtr> all;
     const auto length = static_cast<TokenPos>(keys.size()) - 1;
-    const unsigned absent = 1 + below(4);  // one in so many is left out
+    const unsigned absent = 1 + below(4);  // one in this many is left out
     for (TokenPos at = 0; at < length;) {
       const TokenPos cell_end = std::min((at / kBlockTokens + 1) * kBlockTokens, length);
       TokenPos end = cell_end;

@@ -24,7 +24,7 @@ struct Recipe {
 // Null when there is none of that name.
 [[nodiscard]] const Recipe* find_recipe(std::string_view name);
 
-// With sizes.layers, the model has so many: of the kinds that the recipe begins
+// With sizes.layers, the model has this many: of the kinds that the recipe begins
 // with, and in hybrids each sizes.interval-th attends.
 // REQUIRES: recipe.has_mtp if `mtp`; with sizes.layers, one kind of feed-forward or, where they are
 // layers of their own, none.

@@ -19,7 +19,7 @@ struct Sizes {
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
   std::uint32_t head = 0;      // width of one head
-  std::uint32_t rotary = 0;    // of these so many turn, where the file says so
+  std::uint32_t rotary = 0;    // of these this many turn, where the file says so
   std::uint32_t interval = 0;  // each so-many-th layer attends, or sees beyond its window
   std::uint32_t window = 0;    // where attention slides
 
