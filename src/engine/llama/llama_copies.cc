@@ -46,7 +46,8 @@ bool on_host(const ggml_tensor* tensor) { return ggml_backend_buffer_is_host(buf
 
 // --- a thread's own memory ---------------------------------------------------------------
 
-// Where the device has no page-locked memory to give, pieces are moved without.
+// Ordinary memory where the device has no page-locked memory to give. Where there is none at all,
+// pieces are moved without.
 class LlamaCopies::Stage {
  public:
   Stage() = default;
@@ -98,11 +99,12 @@ class LlamaCopies::Stage {
 
   std::byte* memory_for(const ggml_tensor* tensor) {
     ggml_backend_dev_t device = device_of(tensor);
-    if (device == device_) return memory_;
+    if (buffer_ != nullptr && device == device_) return memory_;
     if (buffer_ != nullptr) ggml_backend_buffer_free(buffer_);
     device_ = device;
-    const auto kind = device ? ggml_backend_dev_host_buffer_type(device) : nullptr;
-    buffer_ = kind ? ggml_backend_buft_alloc_buffer(kind, kStageBytes) : nullptr;
+    auto kind = device ? ggml_backend_dev_host_buffer_type(device) : nullptr;
+    if (kind == nullptr) kind = ggml_backend_cpu_buffer_type();
+    buffer_ = ggml_backend_buft_alloc_buffer(kind, kStageBytes);
     memory_ = buffer_ ? static_cast<std::byte*>(ggml_backend_buffer_get_base(buffer_)) : nullptr;
     return memory_;
   }
