@@ -54,8 +54,7 @@
 //                       are needed by others too
 //       idle_seconds    since a request came through here
 //       slot            null, or one that holds all of it as well
-//       disk_tokens     this many at most lie on disk too, as far as is known without reading
-//       there;
+//       disk_tokens     at most this many lie on disk too, as far as is known without a read;
 //                       null: there is no disk, or another server writes to it
 //
 // A receipt quotes its prompt. Every function that shows one takes the tenant who

@@ -1,5 +1,5 @@
 // Plenty of room is a reason to keep every cut only where memory could hold many snapshots
-// (state_cache_checkpoints.cc). Where each is large, places inside messages keep their distance.
+// (checkpoint_plan.cc). Where each is large, places inside messages keep their distance.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 // memory first; then it is planned as usual.
 //
 //   ask_below / go_on   bring up what pays
-//   keep_below          write a path behind
+//   end, keep_idle      write paths behind
 //
 // Where reading the last few tokens of a prompt costs more than a state, the state of the
 // whole prompt is kept too, with its logits (cache/prompt_logits.h): asked again, it begins with
@@ -35,8 +35,8 @@
 // were computed in. What has been seen is then remembered by its tokens apart.
 //
 // Invariants, verified by check():
-//   CACHE-1  those of MemoryTier, SlotLedger and Checkpointer, and of the tree of what has been
-//   seen CACHE-2  what a slot says is filed is: its first tokens (in deterministic mode keys) are
+//   CACHE-1  those of MemoryTier, SlotLedger, Checkpointer, and of the tree of tokens seen
+//   CACHE-2  what a slot says is filed is: its first tokens (in deterministic mode keys) are
 //            those above the node, while that is alive
 //   CACHE-3  those of PromptLogits
 //
