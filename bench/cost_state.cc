@@ -30,7 +30,7 @@ constexpr double kMebibyte = 1 << 20;
 
 // Time that this thread has run: what others do on the machine takes none of it.
 // Holds with one engine thread, which is this one.
-class ThreadTime final : public Clock {
+class ThreadTime final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override {
     timespec time{};
@@ -39,8 +39,8 @@ class ThreadTime final : public Clock {
   }
 };
 
-const Clock& clock_for(const StateSetting& setting) {
-  static const SteadyClock steady;
+const env::Clock& clock_for(const StateSetting& setting) {
+  static const env::SteadyClock steady;
   static const ThreadTime thread_time;
   if (setting.thread_time) return thread_time;
   return steady;
@@ -51,7 +51,7 @@ const Clock& clock_for(const StateSetting& setting) {
 // Noise that is cut where a conversation would be.
 class PromptMaker {
  public:
-  PromptMaker(const TextModel& text, unsigned seed) : random_(seed) {
+  PromptMaker(const engine::TextModel& text, unsigned seed) : random_(seed) {
     if (!text.turn_ends().empty()) turn_end_ = text.turn_ends().front();
   }
 
@@ -97,14 +97,14 @@ struct ReadTimes {
   double begin_ms = 0;    // what the plan says: keeping, cutting, restoring
   double prefill_ms = 0;  // in the engine
   double note_ms = 0;     // around it: checkpoints
-  Receipt receipt;
+  cache::Receipt receipt;
 
   [[nodiscard]] double all_ms() const { return plan_ms + begin_ms + prefill_ms + note_ms; }
 };
 
 class Driver {
  public:
-  Driver(LoadedModel& model, SlotId slot, ByteCount budget, const StateSetting& setting)
+  Driver(llama::LoadedModel& model, SlotId slot, ByteCount budget, const StateSetting& setting)
       : engine_(*model.engine),
         slot_(slot),
         clock_(clock_for(setting)),
@@ -114,7 +114,7 @@ class Driver {
   // Reads the prompt as far as its last token's logits.
   Result<ReadTimes> read(const Tokens& prompt) {
     const auto cuts = grid_.cuts(prompt);
-    Prompt asked;
+    cache::Prompt asked;
     asked.space = kSpace;
     asked.tokens = prompt;
     asked.keys = prompt;  // as always but in deterministic mode
@@ -124,9 +124,9 @@ class Driver {
     const auto lap = [&] {
       const auto before = mark;
       mark = clock_.now();
-      return ms_between(before, mark);
+      return env::ms_between(before, mark);
     };
-    const StartChoice outlook = cache_.plan(asked, {&slot_, 1});
+    const cache::StartChoice outlook = cache_.plan(asked, {&slot_, 1});
     times.plan_ms = lap();
     cache_.begin(asked, outlook, times.receipt);
     times.begin_ms = lap();
@@ -137,7 +137,8 @@ class Driver {
       if (auto ready = cache_.before_chunk(slot_); !ready) return ready.error();
       times.note_ms += lap();
       const bool last = end == length_of(prompt);
-      auto run = engine_.prefill(slot_, chunk, last ? LogitsOf::kLastToken : LogitsOf::kNone);
+      auto run = engine_.prefill(slot_, chunk,
+                                 last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
       if (!run) return run.error();
       if (last) (void)engine_.logits(slot_);  // waits for them
       times.prefill_ms += lap();
@@ -150,33 +151,33 @@ class Driver {
     return times;
   }
 
-  [[nodiscard]] const StateCache& cache() const { return cache_; }
-  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] const cache::StateCache& cache() const { return cache_; }
+  [[nodiscard]] const env::Clock& clock() const { return clock_; }
 
  private:
-  static CacheOptions options_with(ByteCount budget) {
-    CacheOptions options;
+  static cache::CacheOptions options_with(ByteCount budget) {
+    cache::CacheOptions options;
     options.memory.budget = budget;
     return options;
   }
 
-  Engine& engine_;
+  engine::Engine& engine_;
   SlotId slot_;
-  const Clock& clock_;
+  const env::Clock& clock_;
   Grid grid_;
-  StateCache cache_;
+  cache::StateCache cache_;
 };
 
-Result<LoadedModel> load(const StateSetting& setting, int slots, TokenPos context) {
-  set_llama_log([](int level, const std::string& line) {
+Result<llama::LoadedModel> load(const StateSetting& setting, int slots, TokenPos context) {
+  llama::set_llama_log([](int level, const std::string& line) {
     if (level >= 3) std::fprintf(stderr, "%s", line.c_str());
   });
-  LlamaConfig config;
+  llama::LlamaConfig config;
   config.model_path = setting.model;
   config.slots = slots;
   config.context_tokens = context;
   config.threads = setting.thread_time ? 1 : setting.threads;
-  auto loaded = load_llama_model(config, nullptr);
+  auto loaded = llama::load_llama_model(config, nullptr);
   if (loaded) {
     std::fprintf(stderr, "%s: %s\n", setting.model.c_str(),
                  loaded->engine->shape().describe().c_str());
@@ -184,7 +185,7 @@ Result<LoadedModel> load(const StateSetting& setting, int slots, TokenPos contex
   return loaded;
 }
 
-std::string described(const StateSetting& setting, const LoadedModel& model) {
+std::string described(const StateSetting& setting, const llama::LoadedModel& model) {
   const auto slash = setting.model.find_last_of('/');
   return setting.model.substr(slash + 1) + " (" + model.engine->shape().describe() + "), " +
          (setting.thread_time ? "time of one thread, " : "") + std::to_string(setting.tokens) +
@@ -194,7 +195,7 @@ std::string described(const StateSetting& setting, const LoadedModel& model) {
 // --- what the machine can do -----------------------------------------------------------
 
 // Bytes per ms of copying so many at once between places that are not in a cache.
-double copy_speed(ByteCount bytes, const Clock& clock) {
+double copy_speed(ByteCount bytes, const env::Clock& clock) {
   static StateBytes from;
   static StateBytes to;
   const auto size = static_cast<std::size_t>(std::max<ByteCount>(bytes, ByteCount{64} << 20));
@@ -204,7 +205,7 @@ double copy_speed(ByteCount bytes, const Clock& clock) {
   }
   const auto start = clock.now();
   std::memcpy(to.data(), from.data(), size);
-  const double ms = ms_between(start, clock.now());
+  const double ms = env::ms_between(start, clock.now());
   asm volatile("" : : "g"(to.data()) : "memory");
   return static_cast<double>(size) / ms;
 }
@@ -225,16 +226,16 @@ ByteCount allocated_bytes() {
 // --- (e) ---------------------------------------------------------------------------------
 
 struct Footprint {
-  explicit Footprint(const StateCache& cache) : status(cache.status()) {}
+  explicit Footprint(const cache::StateCache& cache) : status(cache.status()) {}
 
-  CacheStatus status;
+  cache::CacheStatus status;
   ByteCount allocated = allocated_bytes();
   ByteCount resident = resident_bytes();
 };
 
 // The shape counts a few bytes a token for the library's own bookkeeping, which are
 // not kept; so what is held may be a little less than `least`.
-Measurement held_bytes(const StateSetting& setting, const LoadedModel& model,
+Measurement held_bytes(const StateSetting& setting, const llama::LoadedModel& model,
                        const Footprint& before, const Footprint& after) {
   const auto tokens = static_cast<double>(after.status.tokens - before.status.tokens);
   const auto count =
@@ -338,14 +339,14 @@ Result<void> second_queries(Driver& driver, PromptMaker& prompts, const Tokens& 
   const auto live = driver.read(asked + prompts.turn(kQuestionTokens) + prompts.header());
   if (!live) return live.error();
   for (const auto& [times, wanted] :
-       {std::pair{&*memory, StartSource::kMemory}, {&*live, StartSource::kLive}}) {
-    const Receipt& receipt = times->receipt;
+       {std::pair{&*memory, plan::StartSource::kMemory}, {&*live, plan::StartSource::kLive}}) {
+    const cache::Receipt& receipt = times->receipt;
     if (receipt.source == wanted && receipt.recomputed == kQuestionTokens + 3) continue;
     return Error{
         ErrorCode::kUnsupported,
         std::string("This setting does not measure what it should: the prompt began from ") +
-            start_source_name(receipt.source) + ", and " + std::to_string(receipt.recomputed) +
-            " tokens were read.",
+            plan::start_source_name(receipt.source) + ", and " +
+            std::to_string(receipt.recomputed) + " tokens were read.",
         ""};
   }
 

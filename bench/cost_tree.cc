@@ -65,10 +65,10 @@ class Forest {
   struct Conversation {
     int project = 0;
     Tokens tokens;
-    Filed filed;
+    tree::Filed filed;
   };
 
-  [[nodiscard]] TokenTree& tree() { return tree_; }
+  [[nodiscard]] tree::TokenTree& tree() { return tree_; }
   [[nodiscard]] const std::vector<Conversation>& conversations() const { return conversations_; }
   [[nodiscard]] const Conversation& any() { return conversations_[below(conversations_.size())]; }
   // One that shares a prefix with `other`, if there is one: its project, or its agent.
@@ -81,7 +81,7 @@ class Forest {
     return any();
   }
   [[nodiscard]] std::vector<TokenPos> cuts(TokenSpan tokens) const { return grid_.cuts(tokens); }
-  [[nodiscard]] Tick tick() { return now_ += 1000; }
+  [[nodiscard]] tree::Tick tick() { return now_ += 1000; }
   [[nodiscard]] std::size_t below(std::size_t limit) { return random_() % limit; }
   [[nodiscard]] Tokens messages(TokenPos count) {
     Tokens tokens;
@@ -96,7 +96,7 @@ class Forest {
   }
 
   // Commits all of the tokens with rows and a snapshot at each cut, where they are new.
-  Committed commit(TokenSpan tokens) {
+  tree::Committed commit(TokenSpan tokens) {
     const TokenPos known = tree_.match(kSpace, tokens).matched;
     std::vector<ExtentBlockPtr> blocks;
     for (TokenPos at = known; at < length_of(tokens);) {
@@ -106,7 +106,7 @@ class Forest {
       at = end;
     }
     std::vector<SnapshotPtr> snapshots;
-    std::vector<PlacedHints> marks;
+    std::vector<tree::PlacedHints> marks;
     for (const TokenPos cut : cuts(tokens)) {
       if (cut <= known) continue;
       const bool ends_turn = tokens[static_cast<std::size_t>(cut - 1)] == kTurnEnd;
@@ -141,11 +141,11 @@ class Forest {
   const TreeSetting setting_;
   std::mt19937_64 random_;
   Grid grid_{GridRule{kGridStep, {{kTurnEnd}}}};
-  Tick now_ = 0;
+  tree::Tick now_ = 0;
   std::vector<Tokens> agents_;
   std::vector<Tokens> projects_;
   std::vector<Conversation> conversations_;
-  TokenTree tree_;
+  tree::TokenTree tree_;
 };
 
 void flush_caches() {
@@ -198,17 +198,17 @@ struct StartTimes {
 };
 
 // What StateCache::plan does.
-StartTimes time_start(const TokenTree& tree, const Question& question) {
+StartTimes time_start(const tree::TokenTree& tree, const Question& question) {
   StartTimes times;
   const TokenSpan prompt = question.tokens;
   auto start = now_us();
-  const Match match = tree.match(kSpace, prompt);
+  const tree::Match match = tree.match(kSpace, prompt);
   times.match_us = us_since(start);
   times.nodes = match.stops.size();
   start = now_us();
-  std::vector<LiveState> slots;
+  std::vector<plan::LiveState> slots;
   for (const Forest::Conversation& live : question.live) {
-    LiveState slot;
+    plan::LiveState slot;
     slot.slot = static_cast<int>(slots.size());
     slot.length = slot.exact = length_of(live.tokens);
     slot.common = tree.common(match, prompt, live.filed, live.tokens);
@@ -217,13 +217,13 @@ StartTimes time_start(const TokenTree& tree, const Question& question) {
   }
   times.live_us = us_since(start);
   start = now_us();
-  StartInput input;
+  plan::StartInput input;
   input.prompt_length = length_of(prompt);
   input.cuts = question.cuts;
   input.match = &match;
   input.slots = slots;
   input.costs = {.bytes_per_token = 12 << 10, .bytes_per_snapshot = 19 << 20};
-  const StartPlan plan = plan_start(input);
+  const plan::StartPlan plan = plan::plan_start(input);
   times.plan_us = us_since(start);
   use(plan);
   return times;
@@ -274,23 +274,23 @@ Measurement measure_start(Forest& forest, const TreeSetting& setting, Agreement 
 
 // The budget is full: each checkpoint of some conversation needs the room of others.
 Measurement measure_eviction(Forest& forest, const TreeSetting& setting) {
-  const EvictionPolicy policy;
+  const plan::EvictionPolicy policy;
   Samples evict_us, commit_us, victims;
   std::uint64_t nothing = 0;
   for (int i = 0; i < setting.samples; ++i) {
     Tokens tokens = forest.any().tokens;
     const Tokens more = forest.messages(kGridStep);
     tokens.insert(tokens.end(), more.begin(), more.end());
-    const Match match = forest.tree().match(kSpace, tokens);
-    RoomRequest request;
+    const tree::Match match = forest.tree().match(kSpace, tokens);
+    plan::RoomRequest request;
     request.needed = kSnapshotBytes + more.size() * kRowBytes;
     request.now = forest.tick();
     request.worth = policy.tip.weight / policy.tip.tau_s * static_cast<double>(more.size()) /
                     static_cast<double>(request.needed);
-    request.growing = {match.stops.empty() ? NodeId{} : match.stops.back().node};
+    request.growing = {match.stops.empty() ? tree::NodeId{} : match.stops.back().node};
     flush_caches();
     auto start = now_us();
-    const auto gone = evict_bytes(forest.tree(), request, policy);
+    const auto gone = plan::evict_bytes(forest.tree(), request, policy);
     evict_us.add(us_since(start));
     victims.add(static_cast<double>(gone.size()));
     if (gone.empty()) ++nothing;

@@ -16,29 +16,30 @@
 namespace holdfast {
 namespace {
 
-using namespace blob_layout;
+using namespace tier::blob_layout;
 using Bytes = std::vector<std::byte>;
 
 // What is accepted is consistent enough to be written again, to the same bytes.
-Bytes written_again(const Blob& blob) {
-  const auto encoded = std::visit(
-      [&](const auto& content) { return encode(content, blob.facts.created_ms); }, blob.content);
+Bytes written_again(const tier::Blob& blob) {
+  const auto encoded =
+      std::visit([&](const auto& content) { return tier::encode(content, blob.facts.created_ms); },
+                 blob.content);
   CHECK(encoded.ok());
   Bytes bytes;
   for (const auto piece : encoded->pieces()) bytes.insert(bytes.end(), piece.begin(), piece.end());
   return bytes;
 }
 
-void check_facts(const BlobFacts& facts, ByteCount size) {
+void check_facts(const tier::BlobFacts& facts, ByteCount size) {
   CHECK(facts.bytes == size);
   CHECK(facts.path.first() >= 0 && facts.path.first() % kBlockTokens == 0);
   CHECK(4 * facts.path.tokens.size() < size);
 }
 
 void check_bytes(const Bytes& file, bool sealed) {
-  MemorySource source(file);
-  const auto facts = read_facts(source);
-  const auto blob = read_blob(source, Verify::kPartsAndDigest);
+  tier::MemorySource source(file);
+  const auto facts = tier::read_facts(source);
+  const auto blob = tier::read_blob(source, tier::Verify::kPartsAndDigest);
   for (const Error* error : {facts ? nullptr : &facts.error(), blob ? nullptr : &blob.error()}) {
     if (error == nullptr) continue;
     CHECK(error->code == ErrorCode::kInvalidArgument || error->code == ErrorCode::kUnsupported);

@@ -21,7 +21,7 @@ void check_error(const Error& error) {
   CHECK(!error.message.empty() && error.message.size() < 200);
 }
 
-void check_report(const ImportReport& report, ByteCount size) {
+void check_report(const tier::ImportReport& report, ByteCount size) {
   CHECK(report.read ==
         report.stored + report.present + report.declined + report.refused + report.failed);
   CHECK(report.failed == 0 && report.stored_bytes <= size);
@@ -30,23 +30,23 @@ void check_report(const ImportReport& report, ByteCount size) {
 }
 
 // What was taken in can be exported, and is all there again when it is imported.
-void check_round_trip(DiskStore& store) {
-  SimulatedFiles out;
+void check_round_trip(tier::DiskStore& store) {
+  tier::SimulatedFiles out;
   auto file = out.create("out");
-  const auto exported = export_blobs(store, *file.value, {});
+  const auto exported = tier::export_blobs(store, *file.value, {});
   CHECK(exported.ok() && exported->left_out == 0);
   const Bytes bytes = out.bytes("out");
-  MemorySource source(bytes);
-  const auto again = import_blobs(store, source, 2000);
+  tier::MemorySource source(bytes);
+  const auto again = tier::import_blobs(store, source, 2000);
   CHECK(again.ok() && again->whole() && again->present == exported->written);
 }
 
 void check_bytes(const Bytes& file) {
-  SimulatedFiles files;
-  auto store = DiskStore::open(files, {.budget = 64 << 10}, 1000);
+  tier::SimulatedFiles files;
+  auto store = tier::DiskStore::open(files, {.budget = 64 << 10}, 1000);
   CHECK(store.ok());
-  MemorySource source(file);
-  const auto report = import_blobs(**store, source, 1000);
+  tier::MemorySource source(file);
+  const auto report = tier::import_blobs(**store, source, 1000);
   if (!report) check_error(report.error());
   if (report) check_report(*report, file.size());
   CHECK((*store)->check().empty());

@@ -6,21 +6,21 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "record/testing/recording_seal.h"
 #include "record/replayer.h"
 #include "record/report_page.h"
+#include "record/testing/recording_seal.h"
 
 namespace holdfast {
 namespace {
 
 void check_file(std::string_view file) {
-  const auto outcome = replay_recording(file);
+  const auto outcome = record::replay_recording(file);
   if (!outcome) {
     CHECK(!outcome.error().message.empty() && outcome.error().message.size() < 300);
     return;
   }
   CHECK(outcome->whole || !outcome->trouble.empty());
-  const std::string page = report_page(*outcome, "fuzz");
+  const std::string page = record::report_page(*outcome, "fuzz");
   CHECK(page.find("<script") == std::string::npos);
 }
 
@@ -30,6 +30,6 @@ void check_file(std::string_view file) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view file(reinterpret_cast<const char*>(data), size);
   holdfast::check_file(file);
-  holdfast::check_file(holdfast::sealed_recording(file));
+  holdfast::check_file(holdfast::record::sealed_recording(file));
   return 0;
 }

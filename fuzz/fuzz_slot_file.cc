@@ -20,10 +20,10 @@ namespace {
 
 // The kind of server whose slots are in the corpus.
 struct Server {
-  FakeText text;
-  FakeEngine engine{{.kind = FakeKind::kHybrid, .slots = 1}};
-  SteadyClock clock;
-  Scheduler scheduler{engine, text, {}, clock};
+  engine::FakeText text;
+  engine::FakeEngine engine{{.kind = engine::FakeKind::kHybrid, .slots = 1}};
+  env::SteadyClock clock;
+  serve::Scheduler scheduler{engine, text, {}, clock};
 };
 
 void check_error(const Error& error) {
@@ -32,7 +32,7 @@ void check_error(const Error& error) {
 }
 
 // L2
-void check_state(const SlotState& state, const SlotLimits& limits) {
+void check_state(const cache::SlotState& state, const cache::SlotLimits& limits) {
   CHECK(state.space == limits.space);
   CHECK(0 < state.length() && state.length() <= limits.tokens_max);
   CHECK(0 <= state.exact && state.exact <= state.length());
@@ -47,20 +47,20 @@ void check_state(const SlotState& state, const SlotLimits& limits) {
   CHECK(state.snapshot == nullptr || state.snapshot->position() == state.length());
 }
 
-void restore(Server& server, SlotState state) {
-  std::optional<Result<SlotBrought>> answer;
-  const SlotAsk ask{SlotId{0}, state.space, nullptr};
-  server.scheduler.restore_slot(ask, std::make_shared<const SlotState>(std::move(state)),
-                                [&](Result<SlotBrought> given) { answer.emplace(given); });
+void restore(Server& server, cache::SlotState state) {
+  std::optional<Result<serve::SlotBrought>> answer;
+  const serve::SlotAsk ask{SlotId{0}, state.space, nullptr};
+  server.scheduler.restore_slot(ask, std::make_shared<const cache::SlotState>(std::move(state)),
+                                [&](Result<serve::SlotBrought> given) { answer.emplace(given); });
   server.scheduler.turn();
   CHECK(answer.has_value());
   CHECK(server.scheduler.check().empty() && server.engine.check().empty());
 }
 
 void check_bytes(Server& server, std::span<const std::byte> file) {
-  const SlotLimits limits = server.scheduler.slot_limits({});
-  MemorySource source(file);
-  auto read = read_slot_bytes(source, slot_owner(""), limits);
+  const cache::SlotLimits limits = server.scheduler.slot_limits({});
+  tier::MemorySource source(file);
+  auto read = cache::read_slot_bytes(source, cache::slot_owner(""), limits);
   if (!read) return check_error(read.error());
   CHECK(read->bytes == file.size());
   check_state(read->state, limits);

@@ -3,6 +3,7 @@
 #   - a file includes only from modules below its own (docs/ARCHITECTURE.md)
 #   - what serves tests lies in folders named testing, and only tests include it
 #   - only engine/llama includes the engine's own headers
+#   - a folder is a namespace
 #   - coroutines avoid what GCC 12 compiles wrongly (CONTRIBUTING.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -53,6 +54,23 @@ fi
 for folder in src/*/; do
   [[ " $modules " == *" $(basename "$folder") "* ]] || { echo "$folder has no place in the layering"; failures=1; }
 done
+# A folder is a namespace: src/tree is holdfast::tree, src/engine/llama is holdfast::llama. The words
+# that all layers speak (src/base, src/state) are holdfast itself.
+namespace_of() {
+  case $1 in
+    src/base/*|src/state/*) echo holdfast ;;
+    src/engine/llama/*) echo holdfast::llama ;;
+    *) local module=${1#*/}; echo "holdfast::${module%%/*}" ;;
+  esac
+}
+while IFS= read -r file; do
+  expected=$(namespace_of "$file")
+  while IFS= read -r opened; do
+    [[ $opened == "$expected" || $opened == "$expected"::* ]] && continue
+    echo "$file: opens namespace $opened; its folder is $expected"
+    failures=$((failures + 1))
+  done < <(sed -nE 's/^namespace (holdfast[a-z_:]*) \{.*/\1/p' "$file")
+done < <(find src bench/policy -name '*.h' -o -name '*.cc' | sort)
 # A condition that awaits may be resumed at the wrong place; a braced temporary
 # in an awaiting expression is destroyed twice.
 if grep -rnE '(if|while) \(!?co_await|co_await [^;]*[({] *\{|co_await [^;]*[A-Za-z]\{\.' \

@@ -21,8 +21,8 @@ TokenPos longest(const Workload& workload) {
   return most;
 }
 
-CacheOptions options_for(const PolicySetup& setup) {
-  CacheOptions options;
+cache::CacheOptions options_for(const PolicySetup& setup) {
+  cache::CacheOptions options;
   options.memory.budget = setup.budget / WeightlessEngine::unit_for(setup.shape);
   options.merged_chunk = setup.workload->merged_chunk;
   return options;
@@ -36,7 +36,7 @@ class Holdfast final : public Policy {
         cache_(engine_, options_for(setup), clock_) {}
 
   Served serve(const Turn& turn) override {
-    const CacheStatus before = cache_.status();
+    const cache::CacheStatus before = cache_.status();
     clock_.begin_request(turn.request->time_ms);
     workload_.write_tokens(*turn.request, tokens_);
     Served served;
@@ -44,7 +44,7 @@ class Holdfast final : public Policy {
     answer(turn);
     clock_.begin_request(turn.request->time_ms);
     leave_slot();
-    const CacheStatus after = cache_.status();
+    const cache::CacheStatus after = cache_.status();
     served.written = (after.stored_bytes - before.stored_bytes) * engine_.unit();
     served.evicted = static_cast<std::uint32_t>(after.evicted_snapshots + after.evicted_rows -
                                                 before.evicted_snapshots - before.evicted_rows);
@@ -65,19 +65,19 @@ class Holdfast final : public Policy {
     cuts_ = turn.request->cuts;
     if (cuts_.empty()) cut_grid(turn.request->input);
     const TokenSpan tokens = TokenSpan(tokens_).first(input);
-    const Prompt prompt{.space = kSpace,
-                        .tokens = tokens,
-                        .keys = tokens,
-                        .cuts = cuts_,
-                        .spans = spans_,
-                        .header_end = header_end(turn)};
-    Receipt receipt;
+    const cache::Prompt prompt{.space = kSpace,
+                               .tokens = tokens,
+                               .keys = tokens,
+                               .cuts = cuts_,
+                               .spans = spans_,
+                               .header_end = header_end(turn)};
+    cache::Receipt receipt;
     cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
     for (TokenPos at = receipt.restored; at < turn.request->input;) {
       const TokenPos end = cache_.chunk_end(kSlot);
       const TokenSpan chunk =
           tokens.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - at));
-      CHECK(engine_.prefill(kSlot, chunk, LogitsOf::kNone).ok());
+      CHECK(engine_.prefill(kSlot, chunk, engine::LogitsOf::kNone).ok());
       cache_.prefilled(kSlot, chunk, receipt);
       at = end;
     }
@@ -88,7 +88,7 @@ class Holdfast final : public Policy {
     const TokenSpan tokens =
         TokenSpan(tokens_).subspan(static_cast<std::size_t>(turn.request->input));
     if (!tokens.empty()) {
-      const DecodeStep step{kSlot, tokens};
+      const engine::DecodeStep step{kSlot, tokens};
       CHECK(engine_.decode({&step, 1}).ok());
       cache_.decoded(kSlot, tokens);
     }
@@ -100,8 +100,8 @@ class Holdfast final : public Policy {
   // A prompt of one token that shares nothing takes the slot, and is never read.
   void leave_slot() {
     static constexpr std::array<Token, 1> kToken{0};
-    const Prompt prompt{.space = kNobodys, .tokens = kToken, .keys = kToken, .reuse = false};
-    Receipt receipt;
+    const cache::Prompt prompt{.space = kNobodys, .tokens = kToken, .keys = kToken, .reuse = false};
+    cache::Receipt receipt;
     cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
     cache_.end(kSlot);
   }
@@ -146,7 +146,7 @@ class Holdfast final : public Policy {
   const Workload& workload_;
   TraceClock clock_;
   WeightlessEngine engine_;
-  StateCache cache_;
+  cache::StateCache cache_;
   Tokens tokens_;
   std::vector<TokenPos> cuts_;
   std::vector<MessageSpan> spans_;

@@ -23,11 +23,11 @@ int print(const std::string& text) {
   return 0;
 }
 
-int run(const std::vector<std::string>& args, const Environment& env) {
+int run(const std::vector<std::string>& args, const cli::Environment& env) {
   const auto options = parse_options(args);
-  if (!options) return complain(options.error(), kExitUsage);
+  if (!options) return complain(options.error(), cli::kExitUsage);
   if (options->show_help) return print(help_text());
-  const auto text = compare(*options, explain_style(env).blocks, true);
+  const auto text = compare(*options, cli::explain_style(env).blocks, true);
   return text ? print(*text) : complain(text.error(), kExitFailed);
 }
 
@@ -36,5 +36,5 @@ int run(const std::vector<std::string>& args, const Environment& env) {
 }  // namespace holdfast::policy
 
 int main(int argc, char** argv, char** envp) {
-  return holdfast::policy::run({argv + 1, argv + argc}, holdfast::environment_of(envp));
+  return holdfast::policy::run({argv + 1, argv + argc}, holdfast::cli::environment_of(envp));
 }

@@ -47,7 +47,7 @@ bool take_budget(const std::string& text, ByteCount& into) {
 
 bool set_policies(Options& options, const std::string& text) {
   options.policies.clear();
-  for (const std::string& name : split(text, ",")) {
+  for (const std::string& name : cli::split(text, ",")) {
     const auto known = known_policies();
     const bool all = name == "all";
     if (!all && std::ranges::find(known, name, &KnownPolicy::name) == known.end()) {
@@ -62,7 +62,7 @@ bool set_policies(Options& options, const std::string& text) {
 
 bool set_budgets(Options& options, const std::string& text) {
   options.budgets.clear();
-  for (const std::string& part : split(text, ",")) {
+  for (const std::string& part : cli::split(text, ",")) {
     if (!take_budget(part, options.budgets.emplace_back())) return false;
   }
   return !options.budgets.empty();
@@ -70,7 +70,7 @@ bool set_budgets(Options& options, const std::string& text) {
 
 bool set_models(Options& options, const std::string& text) {
   options.models.clear();
-  for (const std::string& name : split(text, ",")) {
+  for (const std::string& name : cli::split(text, ",")) {
     const auto shape = find_shape(name);
     if (!shape) return false;
     options.models.push_back(*shape);
@@ -168,8 +168,8 @@ Result<Options> parse_options(std::span<const std::string> args) {
       options.traces.push_back(full[at++]);
       continue;
     }
-    if (auto taken =
-            take_small_option(full, at, options, known_options(), find_option, "holdfast-policy");
+    if (auto taken = cli::take_small_option(full, at, options, known_options(), find_option,
+                                            "holdfast-policy");
         !taken)
       return taken.error();
   }
@@ -191,7 +191,7 @@ Result<Options> parse_options(std::span<const std::string> args) {
 }
 
 std::string help_text(int width) {
-  std::string text = wrap_text(
+  std::string text = cli::wrap_text(
       "holdfast-policy - what caches would have reused of the requests in a trace, and "
       "what it would have cost. No model is run: Holdfast's own cache decides as it does when it "
       "serves, beside what other servers do, under the same number of bytes.",
@@ -205,21 +205,21 @@ std::string help_text(int width) {
       "\nPolicies:\n";
   for (const KnownPolicy& policy : known_policies()) {
     const std::string left = "  " + policy.name;
-    text += left + wrap_text(policy.about, width, 20).substr(left.size());
+    text += left + cli::wrap_text(policy.about, width, 20).substr(left.size());
   }
   text += "\nMachines:\n";
   for (const Machine& machine : known_machines()) {
     const std::string left = "  " + machine.name;
-    text += left + wrap_text(machine.about, width, 20).substr(left.size());
+    text += left + cli::wrap_text(machine.about, width, 20).substr(left.size());
   }
   text += "\nOptions:\n";
   for (const KnownOption& option : known_options()) {
     const std::string left = "  " + option.name + (option.value.empty() ? "" : " " + option.value);
-    const std::string help = wrap_text(option.help, width, 20);
+    const std::string help = cli::wrap_text(option.help, width, 20);
     text += left.size() < 20 ? left + help.substr(left.size()) : left + "\n" + help;
   }
   return text + "\n" +
-         wrap_text(
+         cli::wrap_text(
              "A trace has a request a line (timestamp, input_length, output_length, "
              "hash_ids) or a session a line (bs, tool, sys, reqs); see "
              "docs/policy-replay.md. A recording is replayed with its own server's states and "

@@ -26,7 +26,7 @@ class TokenIds {
   std::map<std::pair<SpaceKey, Token>, BlockId> ids_;
 };
 
-Request request_of(const RecordedRequest& recorded, TokenIds& ids) {
+Request request_of(const record::RecordedRequest& recorded, TokenIds& ids) {
   Request request;
   request.time_ms = recorded.began_ms;
   request.input = length_of(recorded.prompt);
@@ -37,7 +37,7 @@ Request request_of(const RecordedRequest& recorded, TokenIds& ids) {
   for (const Token token : recorded.answer) {
     request.answer.push_back(ids.of(recorded.space, token));
   }
-  request.system_end = system_end(recorded.spans);
+  request.system_end = plan::system_end(recorded.spans);
   request.tool_call = recorded.called_tool;
   request.messages = recorded.spans;
   request.cuts = recorded.cuts;
@@ -60,7 +60,7 @@ ModelShape shape_of(const StateShape& recorded) {
 }  // namespace
 
 bool is_recording(const std::string& path) {
-  const std::string magic = recording_magic();
+  const std::string magic = record::recording_magic();
   std::ifstream file(path, std::ios::binary);
   std::string begin(magic.size(), '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
@@ -68,20 +68,20 @@ bool is_recording(const std::string& path) {
 }
 
 Result<RecordedWorkload> recorded_workload(const std::string& path) {
-  const auto bytes = read_file(path);
+  const auto bytes = cli::read_file(path);
   if (!bytes) return bytes.error();
-  auto recorded = recorded_requests(*bytes);
+  auto recorded = record::recorded_requests(*bytes);
   if (!recorded) return invalid_argument("--trace", path + ": " + recorded.error().message);
   if (recorded->requests.empty()) {
     return invalid_argument("--trace", path + ": no request ended in this recording.");
   }
   RecordedWorkload made;
   TokenIds ids;
-  for (const RecordedRequest& request : recorded->requests) {
+  for (const record::RecordedRequest& request : recorded->requests) {
     made.workload.requests.push_back(request_of(request, ids));
   }
   made.workload.ids = ids.count();
-  const CacheOptions& options = recorded->header.options;
+  const cache::CacheOptions& options = recorded->header.options;
   made.workload.merged_chunk = options.deterministic ? 0 : options.merged_chunk;
   made.model = shape_of(recorded->header.shape);
   made.budget = options.memory.budget;

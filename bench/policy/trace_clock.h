@@ -12,7 +12,7 @@
 
 namespace holdfast::policy {
 
-class TraceClock final : public Clock {
+class TraceClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return TimePoint{} + passed_; }
   void begin_request(std::int64_t ms) { passed_ = std::chrono::milliseconds(ms); }

@@ -13,7 +13,7 @@ namespace holdfast::policy {
 
 namespace {
 
-std::string percent(double share) { return fixed(100 * share, 2); }
+std::string percent(double share) { return cli::fixed(100 * share, 2); }
 
 std::string right(const std::string& text, std::size_t width) {
   return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
@@ -37,8 +37,8 @@ Group group_of(const ComparedCell& cell) { return {cell.trace, cell.model, cell.
 std::string heading(const ComparedCell& cell) {
   return cell.trace + ", " + cell.model + ", answers " +
          (cell.outputs == Outputs::kKeep ? "kept" : "stripped") + ": " +
-         with_commas(static_cast<std::int64_t>(cell.cell.requests)) + " requests, " +
-         with_commas(static_cast<std::int64_t>(cell.cell.prompt_tokens)) + " prompt tokens, " +
+         cli::with_commas(static_cast<std::int64_t>(cell.cell.requests)) + " requests, " +
+         cli::with_commas(static_cast<std::int64_t>(cell.cell.prompt_tokens)) + " prompt tokens, " +
          percent(cell.cell.oracle_tokens / cell.cell.prompt_tokens) + "% of them seen before\n";
 }
 
@@ -91,9 +91,9 @@ std::string rows(const std::vector<const ComparedCell*>& group, bool blocks) {
             right(percent(cell.hit()), 8);
     if (cell.online) {
       const auto requests = static_cast<double>(cell.requests);
-      text += right(fixed(cell.states / requests, 2), 12) +
+      text += right(cli::fixed(cell.states / requests, 2), 12) +
               right(human_bytes(static_cast<ByteCount>(cell.written_bytes / requests)), 13) +
-              right(fixed(cell.us_p50, 0), 9) + right(fixed(cell.us_p99, 0), 10);
+              right(cli::fixed(cell.us_p50, 0), 9) + right(cli::fixed(cell.us_p99, 0), 10);
     }
     text += "\n";
   }
@@ -126,8 +126,8 @@ std::string standing(const std::vector<ComparedCell>& cells) {
     const double lead = 100 * (own->cell.eta_c() - peer->cell.eta_c());
     if (lead > 0) ++ahead;
     if (lead >= 0) continue;
-    behind += "  " + fixed(lead, 2) + " points behind " + peer->cell.policy + ": " + own->trace +
-              ", " + own->model + ", " + outputs_name(own->outputs) + ", " +
+    behind += "  " + cli::fixed(lead, 2) + " points behind " + peer->cell.policy + ": " +
+              own->trace + ", " + own->model + ", " + outputs_name(own->outputs) + ", " +
               budget_name(own->budget) + "\n";
   }
   if (compared == 0) return {};
@@ -142,13 +142,15 @@ std::string budget_name(ByteCount budget) {
 }
 
 std::string trace_line(const std::string& name, const Trace& trace) {
-  std::string line =
-      name + ": " + with_commas(static_cast<std::int64_t>(trace.requests.size())) + " requests";
+  std::string line = name + ": " +
+                     cli::with_commas(static_cast<std::int64_t>(trace.requests.size())) +
+                     " requests";
   if (trace.sessions > 0) {
-    line += " of " + with_commas(static_cast<std::int64_t>(trace.sessions)) + " sessions";
+    line += " of " + cli::with_commas(static_cast<std::int64_t>(trace.sessions)) + " sessions";
   }
   if (trace.dropped > 0) {
-    line += "; " + with_commas(static_cast<std::int64_t>(trace.dropped)) + " too long, left out";
+    line +=
+        "; " + cli::with_commas(static_cast<std::int64_t>(trace.dropped)) + " too long, left out";
   }
   return line;
 }
@@ -156,7 +158,7 @@ std::string trace_line(const std::string& name, const Trace& trace) {
 std::string cell_line(const ComparedCell& at) {
   return left(at.cell.policy, 16) + at.trace + " " + at.model + " " + outputs_name(at.outputs) +
          " " + budget_name(at.budget) + ": eta_c " + percent(at.cell.eta_c()) + " eta " +
-         percent(at.cell.eta()) + " (" + fixed(at.cell.seconds, 1) + " s)";
+         percent(at.cell.eta()) + " (" + cli::fixed(at.cell.seconds, 1) + " s)";
 }
 
 std::string tables(const std::vector<ComparedCell>& cells, bool details, bool blocks) {

@@ -16,19 +16,19 @@ WeightlessEngine::WeightlessEngine(const ModelShape& shape, TokenPos context_tok
   }
 }
 
-Result<void> WeightlessEngine::prefill(SlotId, TokenSpan chunk, LogitsOf) {
+Result<void> WeightlessEngine::prefill(SlotId, TokenSpan chunk, engine::LogitsOf) {
   const TokenPos begin = length_;
   length_ += length_of(chunk);
   clock_.pass(machine_.read_ms(model_, begin, length_));
   return {};
 }
 
-Result<void> WeightlessEngine::decode(std::span<const DecodeStep> steps) {
-  for (const DecodeStep& step : steps) length_ += length_of(step.tokens);
+Result<void> WeightlessEngine::decode(std::span<const engine::DecodeStep> steps) {
+  for (const engine::DecodeStep& step : steps) length_ += length_of(step.tokens);
   return {};
 }
 
-Result<Sampled> WeightlessEngine::sample(SlotId, Sampler&, TokenPos) {
+Result<engine::Sampled> WeightlessEngine::sample(SlotId, engine::Sampler&, TokenPos) {
   return Error{ErrorCode::kUnsupported, "there is no model to sample from", {}};
 }
 
@@ -36,14 +36,14 @@ bool WeightlessEngine::can_cut(SlotId, TokenPos position) const {
   return shape_.cuts_anywhere() || position == length_ || position == 0;
 }
 
-CutAnswer WeightlessEngine::cut(SlotId slot, TokenPos position) {
-  if (!can_cut(slot, position)) return CutAnswer::kRefused;
+engine::CutAnswer WeightlessEngine::cut(SlotId slot, TokenPos position) {
+  if (!can_cut(slot, position)) return engine::CutAnswer::kRefused;
   length_ = position;
-  return CutAnswer::kDone;
+  return engine::CutAnswer::kDone;
 }
 
-Result<SavedState> WeightlessEngine::save(SlotId, SaveScope scope) const {
-  SavedState saved;
+Result<engine::SavedState> WeightlessEngine::save(SlotId, engine::SaveScope scope) const {
+  engine::SavedState saved;
   saved.scope = scope;
   saved.length = length_;
   saved.bytes = StateBytes(shape_.bytes_per_snapshot());
@@ -51,14 +51,14 @@ Result<SavedState> WeightlessEngine::save(SlotId, SaveScope scope) const {
   return saved;
 }
 
-Result<void> WeightlessEngine::load(SlotId, const SavedStateView& state) {
+Result<void> WeightlessEngine::load(SlotId, const engine::SavedStateView& state) {
   length_ = state.length;
   pass_copying(state.bytes.size());
   return {};
 }
 
-Result<ExtentRows> WeightlessEngine::save_rows(SlotId, TokenPos begin, TokenPos end) const {
-  ExtentRows rows;
+Result<engine::ExtentRows> WeightlessEngine::save_rows(SlotId, TokenPos begin, TokenPos end) const {
+  engine::ExtentRows rows;
   rows.begin = begin;
   rows.end = end;
   rows.bytes = StateBytes(shape_.bytes_per_token() * static_cast<ByteCount>(end - begin));
@@ -66,9 +66,9 @@ Result<ExtentRows> WeightlessEngine::save_rows(SlotId, TokenPos begin, TokenPos 
   return rows;
 }
 
-Result<std::vector<ExtentRows>> WeightlessEngine::save_rows(
+Result<std::vector<engine::ExtentRows>> WeightlessEngine::save_rows(
     SlotId slot, std::span<const TokenRange> blocks) const {
-  std::vector<ExtentRows> all;
+  std::vector<engine::ExtentRows> all;
   all.reserve(blocks.size());
   for (const TokenRange& block : blocks) {
     all.push_back(std::move(*save_rows(slot, block.begin, block.end)));
@@ -76,7 +76,7 @@ Result<std::vector<ExtentRows>> WeightlessEngine::save_rows(
   return all;
 }
 
-Result<void> WeightlessEngine::restore(SlotId, const RestorePoint& point) {
+Result<void> WeightlessEngine::restore(SlotId, const engine::RestorePoint& point) {
   length_ = length_of(point.tokens);
   pass_copying(shape_.bytes_per_token() * static_cast<ByteCount>(length_) +
                (point.snapshot ? point.snapshot->bytes.size() : 0));

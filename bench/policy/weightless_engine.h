@@ -19,7 +19,7 @@
 
 namespace holdfast::policy {
 
-class WeightlessEngine final : public Engine {
+class WeightlessEngine final : public engine::Engine {
  public:
   WeightlessEngine(const ModelShape& shape, TokenPos context_tokens, const Machine& machine,
                    TraceClock& clock);
@@ -38,27 +38,30 @@ class WeightlessEngine final : public Engine {
   [[nodiscard]] TokenPos context_tokens() const override { return context_tokens_; }
   [[nodiscard]] TokenPos chunk_tokens_max() const override { return 512; }
   [[nodiscard]] TokenPos length(SlotId) const override { return length_; }
-  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk,
+                                     engine::LogitsOf logits) override;
   [[nodiscard]] TokenPos decode_tokens_max() const override { return context_tokens_; }
   [[nodiscard]] bool can_take_back(TokenPos) const override { return false; }
-  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
-  [[nodiscard]] Result<Sampled> sample(SlotId, Sampler&, TokenPos) override;
+  [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep> steps) override;
+  [[nodiscard]] Result<engine::Sampled> sample(SlotId, engine::Sampler&, TokenPos) override;
   [[nodiscard]] std::span<const float> logits(SlotId, TokenPos) override { return {}; }
   [[nodiscard]] bool can_sample_kept() const override { return false; }
   [[nodiscard]] std::size_t logits_count() const override { return 0; }
-  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float>, Sampler&) override {
+  [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float>,
+                                                    engine::Sampler&) override {
     return Error{ErrorCode::kUnsupported, "There is no model.", ""};
   }
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
+  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
   void clear(SlotId) override { length_ = 0; }
-  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override;
-  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
-                                             TokenPos end) const override;
-  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+  [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
+                                                engine::SaveScope scope) const override;
+  [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& state) override;
+  [[nodiscard]] Result<engine::ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                                     TokenPos end) const override;
+  [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override;
-  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId) override { return {}; }
   void wait() const override {}
   [[nodiscard]] std::vector<std::string> check() const override { return {}; }

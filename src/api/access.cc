@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace {
 
@@ -98,4 +98,4 @@ HttpResponse CorsRules::preflight(const HttpRequest& request) const {
   return response;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

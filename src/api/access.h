@@ -9,7 +9,7 @@
 
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // Compares keys in constant time: neither how much of a key was right nor which
 // key was near can be learnt from how long the answer takes.
@@ -52,4 +52,4 @@ class CorsRules {
   std::vector<std::string> origins_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // Begins something that answers once, on any thread.
 template <typename T>
@@ -69,4 +69,4 @@ boost::asio::awaitable<Result<T>> answered_within(boost::asio::any_io_executor i
       std::move(initiate), boost::asio::use_awaitable);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -13,7 +13,7 @@
 #include "api/slot_actions.h"
 #include "api/worker.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace asio = boost::asio;
 
@@ -227,4 +227,4 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   co_await responder.send(std::move(response));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -14,7 +14,7 @@
 #include "api/backend.h"
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 struct ApiOptions {
   HttpServerOptions http;
@@ -58,4 +58,4 @@ class ApiServer {
   std::unique_ptr<HttpServer> http_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

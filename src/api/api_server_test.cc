@@ -12,35 +12,36 @@
 #include "engine/testing/fake.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // A whole server on a free port, its model a fake.
 class TestServer {
  public:
-  explicit TestServer(ApiOptions options = {}, SchedulerOptions scheduling = {},
-                      FakeOptions fake = {.slots = 2, .context_tokens = 4096})
+  explicit TestServer(ApiOptions options = {}, serve::SchedulerOptions scheduling = {},
+                      engine::FakeOptions fake = {.slots = 2, .context_tokens = 4096})
       : engine_(std::move(fake)), scheduler_(engine_, text_, scheduling, clock_) {
     options.http.port = 0;
     api_ = std::move(ApiServer::listen(std::move(options)).value());
     api_->start();
   }
   ~TestServer() {
-    scheduler_.stop(StopMode::kCut);
+    scheduler_.stop(serve::StopMode::kCut);
     api_->stop();
   }
 
   TestServer& load() {
     scheduler_.start();
     auto backend = std::make_shared<Backend>();
-    backend->text = std::shared_ptr<const TextModel>(&text_, [](const TextModel*) {});
+    backend->text =
+        std::shared_ptr<const engine::TextModel>(&text_, [](const engine::TextModel*) {});
     backend->scheduler = &scheduler_;
     backend->shape = engine_.shape();
     backend->slots = engine_.slot_count();
     backend->context_tokens = engine_.context_tokens();
     backend->model_name = "fake";
     backend->build = "test";
-    backend->defaults.vocabulary = kFakeVocabulary;
+    backend->defaults.vocabulary = engine::kFakeVocabulary;
     backend->slot_files = slot_files;
     api_->backend().set(std::move(backend));
     return *this;
@@ -65,14 +66,14 @@ class TestServer {
   }
 
   ApiServer& api() { return *api_; }
-  Scheduler& scheduler() { return scheduler_; }
-  std::shared_ptr<SimulatedFiles> slot_files;  // to be set before load()
+  serve::Scheduler& scheduler() { return scheduler_; }
+  std::shared_ptr<tier::SimulatedFiles> slot_files;  // to be set before load()
 
  private:
-  FakeText text_;
-  FakeEngine engine_;
-  SteadyClock clock_;
-  Scheduler scheduler_;
+  engine::FakeText text_;
+  engine::FakeEngine engine_;
+  env::SteadyClock clock_;
+  serve::Scheduler scheduler_;
   std::unique_ptr<ApiServer> api_;
 };
 
@@ -386,12 +387,12 @@ TEST(ApiCache, StatusMetricsAndClearing) {
 // Closed, it holds up the engine's thread at its next chunk.
 class Gate {
  public:
-  FakeFault pass() {
+  engine::FakeFault pass() {
     std::unique_lock lock(mutex_);
     reached_ = true;
     news_.notify_all();
     news_.wait(lock, [&] { return open_; });
-    return FakeFault::kNone;
+    return engine::FakeFault::kNone;
   }
   void wait_until_reached() {
     std::unique_lock lock(mutex_);
@@ -414,9 +415,9 @@ class Gate {
 // worker is answered all the same, and long before DELETE /cache gives up.
 TEST(ApiCache, ClearingHoldsUpNobodyElse) {
   Gate gate;
-  FakeOptions slow{.slots = 2, .context_tokens = 4096};
-  slow.faults = [&](FakeOperation operation) {
-    return operation == FakeOperation::kPrefill ? gate.pass() : FakeFault::kNone;
+  engine::FakeOptions slow{.slots = 2, .context_tokens = 4096};
+  slow.faults = [&](engine::FakeOperation operation) {
+    return operation == engine::FakeOperation::kPrefill ? gate.pass() : engine::FakeFault::kNone;
   };
   TestServer server({}, {}, slow);
   server.load();
@@ -465,7 +466,7 @@ class ApiSlots : public ::testing::Test {
 
   const std::string prompt_ = "<s>one two three four five</s>";
   const std::string named_ = R"({"filename":"x.bin"})";
-  std::shared_ptr<SimulatedFiles> files_ = std::make_shared<SimulatedFiles>();
+  std::shared_ptr<tier::SimulatedFiles> files_ = std::make_shared<tier::SimulatedFiles>();
 };
 
 TEST_F(ApiSlots, ASavedSlotGoesOnOnTheNextServer) {
@@ -599,4 +600,4 @@ TEST(Api, InfoEndpointsAnswer) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -22,7 +22,7 @@
 #include "tier/file_system.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // Tenants that share no states, where nothing else tells spaces apart.
 [[nodiscard]] inline SpaceKey space_of_tenant(const std::string& tenant) {
@@ -31,10 +31,10 @@ namespace holdfast {
 }
 
 struct Backend {
-  std::shared_ptr<const TextModel> text;
-  Scheduler* scheduler = nullptr;
+  std::shared_ptr<const engine::TextModel> text;
+  serve::Scheduler* scheduler = nullptr;
   StateShape shape;
-  RoomFor room;  // what a conversation takes, and how many fit
+  cache::RoomFor room;  // what a conversation takes, and how many fit
   int slots = 0;
   TokenPos context_tokens = 0;
   std::string model_name;            // what responses call it
@@ -42,13 +42,13 @@ struct Backend {
   std::string build;                 // "holdfast 0.1.0"
   std::int64_t loaded_at = 0;        // Unix time
   // How the engine stands now: it may be checked further while the server is idle.
-  std::function<EngineStanding()> engine = [] { return EngineStanding{}; };
+  std::function<engine::EngineStanding()> engine = [] { return engine::EngineStanding{}; };
   ChatDefaults defaults;
   std::optional<bool> enable_thinking;  // where a request is silent
   // Which states a tenant's requests use and add to.
   std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
-  std::shared_ptr<FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
-  TokenHistory* history = nullptr;         // null: prompts are tokenised from their text alone
+  std::shared_ptr<tier::FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
+  cache::TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
 };
 
 // Where the one backend comes from: absent while the model loads.
@@ -73,4 +73,4 @@ class BackendSlot {
   std::atomic<float> progress_{0.0F};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -11,7 +11,7 @@
 #include "cache/advice.h"
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 constexpr std::size_t kReceiptsDefault = 20;
@@ -25,19 +25,19 @@ constexpr std::chrono::seconds kClearPatience{10};
 constexpr std::chrono::seconds kListPatience{2};
 constexpr std::size_t kConversationsShown = 32;
 
-const char* restored_from(StartSource source) {
+const char* restored_from(plan::StartSource source) {
   switch (source) {
-    case StartSource::kNothing: return "nothing";
-    case StartSource::kLive: return "live slot";
-    case StartSource::kSnapshotInPlace: return "snapshot in place";
-    case StartSource::kMemory: return "memory";
+    case plan::StartSource::kNothing: return "nothing";
+    case plan::StartSource::kLive: return "live slot";
+    case plan::StartSource::kSnapshotInPlace: return "snapshot in place";
+    case plan::StartSource::kMemory: return "memory";
   }
   return "nothing";
 }
 
 // It passed through memory, but it was not there.
-bool from_disk(const Receipt& receipt) {
-  return receipt.source == StartSource::kMemory && receipt.fetched > 0 &&
+bool from_disk(const cache::Receipt& receipt) {
+  return receipt.source == plan::StartSource::kMemory && receipt.fetched > 0 &&
          receipt.restored <= receipt.fetched;
 }
 
@@ -83,12 +83,12 @@ struct Sides {
   std::string sent;
 };
 
-Sides sides_of(const Receipt& receipt, const TextModel& text) {
+Sides sides_of(const cache::Receipt& receipt, const engine::TextModel& text) {
   if (!receipt.difference) return {};
   return {text.detokenize(receipt.difference->known), text.detokenize(receipt.difference->sent)};
 }
 
-void append_difference(std::string& out, const Difference& difference, const Sides& sides) {
+void append_difference(std::string& out, const cache::Difference& difference, const Sides& sides) {
   ObjectWriter object(out);
   object.integer("position", difference.position);
   if (difference.message < 0) {
@@ -103,19 +103,19 @@ void append_difference(std::string& out, const Difference& difference, const Sid
   append_tokens(object.key("sent_tokens"), difference.sent);
 }
 
-void append_missing(std::string& out, const Receipt& receipt) {
-  const EvictionNote& evicted = receipt.missing.evicted;
+void append_missing(std::string& out, const cache::Receipt& receipt) {
+  const tree::EvictionNote& evicted = receipt.missing.evicted;
   ObjectWriter object(out);
-  object.text("why", miss_reason_name(receipt.missing.why));
+  object.text("why", cache::miss_reason_name(receipt.missing.why));
   object.integer("position", receipt.missing.position);
-  const auto when = evicted_at(receipt);
-  text_or_null(object, "evicted_at", when ? utc_text(*when) : "");
-  text_or_null(object, "evicted_for", evicted ? evict_reason_name(evicted.reason) : "");
+  const auto when = cache::evicted_at(receipt);
+  text_or_null(object, "evicted_at", when ? cache::utc_text(*when) : "");
+  text_or_null(object, "evicted_for", evicted ? tree::evict_reason_name(evicted.reason) : "");
   text_or_null(object, "made_by", receipt.missing.made_by);
-  object.text("sentence", missing_sentence(receipt));
+  object.text("sentence", cache::missing_sentence(receipt));
 }
 
-void append_counts(ObjectWriter& object, const Receipt& receipt) {
+void append_counts(ObjectWriter& object, const cache::Receipt& receipt) {
   object.integer("prompt_tokens", receipt.prompt_tokens);
   object.integer("matched_tokens", receipt.matched);
   object.integer("restorable_tokens", receipt.restorable);
@@ -130,7 +130,7 @@ void append_counts(ObjectWriter& object, const Receipt& receipt) {
   object.integer("history_tokens", receipt.history_tokens);
 }
 
-void append_times(ObjectWriter& object, const Receipt& receipt) {
+void append_times(ObjectWriter& object, const cache::Receipt& receipt) {
   object.real("queued_ms", receipt.queued_ms);
   text_or_null(object, "waited_for", receipt.waited_for);
   object.real("fetch_ms", receipt.fetch_ms);
@@ -139,7 +139,7 @@ void append_times(ObjectWriter& object, const Receipt& receipt) {
   object.real("saved_ms", receipt.saved_ms);
 }
 
-void append_companion(std::string& out, const CompanionReceipt& companion) {
+void append_companion(std::string& out, const cache::CompanionReceipt& companion) {
   ObjectWriter object(out);
   object.text("name", companion.name);
   object.integer("held_tokens", companion.held);
@@ -159,13 +159,13 @@ void append_companion(std::string& out, const CompanionReceipt& companion) {
   places += ']';
 }
 
-void append_receipt(std::string& out, const Receipt& receipt, const TextModel& text,
+void append_receipt(std::string& out, const cache::Receipt& receipt, const engine::TextModel& text,
                     ByteCount budget) {
   const Sides sides = sides_of(receipt, text);
   ObjectWriter object(out);
   object.text("id", receipt.id);
   object.text("response", receipt.response);
-  object.text("time", utc_text(receipt.unix_ms));
+  object.text("time", cache::utc_text(receipt.unix_ms));
   object.integer("slot", receipt.slot);
   append_counts(object, receipt);
   if (receipt.difference) {
@@ -173,7 +173,7 @@ void append_receipt(std::string& out, const Receipt& receipt, const TextModel& t
   } else {
     object.raw("difference", "null");
   }
-  if (receipt.missing.why != MissReason::kNone) {
+  if (receipt.missing.why != cache::MissReason::kNone) {
     append_missing(object.key("missing"), receipt);
   } else {
     object.raw("missing", "null");
@@ -186,14 +186,15 @@ void append_receipt(std::string& out, const Receipt& receipt, const TextModel& t
   }
   text_or_null(object, "proof", receipt.proof);
   const bool advised = !receipt.advice.empty();
-  text_or_null(object, "advice",
-               advised ? receipt.advice : advice_for(receipt, sides.known, sides.sent, budget));
+  text_or_null(
+      object, "advice",
+      advised ? receipt.advice : cache::advice_for(receipt, sides.known, sides.sent, budget));
   boolean(object, "complete", receipt.complete);
 }
 
 // --- the status -------------------------------------------------------------------
 
-void append_memory(std::string& out, const CacheStatus& status) {
+void append_memory(std::string& out, const cache::CacheStatus& status) {
   ObjectWriter object(out);
   count(object, "budget_bytes", status.budget);
   count(object, "resident_bytes", status.resident);
@@ -211,8 +212,8 @@ void append_memory(std::string& out, const CacheStatus& status) {
   count(object, "remembered_tokens", status.ghost_tokens);
 }
 
-void append_disk(std::string& out, const DiskTierStatus& disk) {
-  const StoreStats& store = disk.store;
+void append_disk(std::string& out, const cache::DiskTierStatus& disk) {
+  const tier::StoreStats& store = disk.store;
   ObjectWriter object(out);
   boolean(object, "writes", disk.writes);
   count(object, "budget_bytes", disk.budget);
@@ -235,7 +236,7 @@ void append_disk(std::string& out, const DiskTierStatus& disk) {
   text_or_null(object, "last_failure", store.last_failure);
 }
 
-void append_totals(std::string& out, const CacheStatus& status) {
+void append_totals(std::string& out, const cache::CacheStatus& status) {
   ObjectWriter object(out);
   count(object, "requests", status.requests);
   count(object, "prompt_tokens", status.prompt_tokens);
@@ -261,7 +262,7 @@ void append_totals(std::string& out, const CacheStatus& status) {
   count(object, "waits", status.waits);
 }
 
-void append_conversation(std::string& out, const ConversationStatus& one,
+void append_conversation(std::string& out, const cache::ConversationStatus& one,
                          const std::optional<TokenPos>& on_disk) {
   ObjectWriter object(out);
   object.integer("tokens", one.tokens);
@@ -276,13 +277,13 @@ void append_conversation(std::string& out, const ConversationStatus& one,
   object.raw("disk_tokens", on_disk ? std::to_string(*on_disk) : "null");
 }
 
-std::string use_of(const CacheStatus& status) {
+std::string use_of(const cache::CacheStatus& status) {
   if (!status.enabled) return "off: only what the slots hold is reused";
   if (status.budget >= kBudgetUnlimited) return human_bytes(status.resident) + " in use";
   return human_bytes(status.resident) + " of " + human_bytes(status.budget) + " in use";
 }
 
-std::string summary_of(const CacheStatus& status) {
+std::string summary_of(const cache::CacheStatus& status) {
   std::string text = use_of(status);
   if (status.lower) {
     text += ", " + human_bytes(status.lower->store.bytes()) + " of " +
@@ -300,7 +301,7 @@ std::string summary_of(const CacheStatus& status) {
 
 HttpResponse ok(std::string body) { return {.body = std::move(body)}; }
 
-HttpResponse cleared_page(ByteCount freed, const CacheStatus& status) {
+HttpResponse cleared_page(ByteCount freed, const cache::CacheStatus& status) {
   std::string out;
   {
     ObjectWriter object(out);
@@ -332,13 +333,14 @@ Result<std::size_t> read_limit(const HttpRequest& request) {
 
 }  // namespace
 
-std::string receipt_json(const Receipt& receipt, const TextModel& text, ByteCount budget) {
+std::string receipt_json(const cache::Receipt& receipt, const engine::TextModel& text,
+                         ByteCount budget) {
   std::string out;
   append_receipt(out, receipt, text, budget);
   return out;
 }
 
-std::string conversations_json(const ConversationsStatus& conversations,
+std::string conversations_json(const cache::ConversationsStatus& conversations,
                                const TokensOnDisk& on_disk) {
   std::string out;
   {
@@ -348,7 +350,7 @@ std::string conversations_json(const ConversationsStatus& conversations,
     count(object, "shared_bytes", conversations.shared.sum());
     std::string& list = object.key("latest");
     list += '[';
-    for (const ConversationStatus& one : conversations.latest) {
+    for (const cache::ConversationStatus& one : conversations.latest) {
       if (list.back() != '[') list += ',';
       append_conversation(list, one, on_disk(one));
     }
@@ -357,7 +359,7 @@ std::string conversations_json(const ConversationsStatus& conversations,
   return out;
 }
 
-std::string cache_status_json(const CacheStatus& status, std::string_view conversations) {
+std::string cache_status_json(const cache::CacheStatus& status, std::string_view conversations) {
   std::string out;
   {
     ObjectWriter object(out);
@@ -382,15 +384,16 @@ std::string cache_status_json(const CacheStatus& status, std::string_view conver
 
 boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest&,
                                         HttpResponder& responder) {
-  Scheduler& scheduler = *context.backend->scheduler;
-  const BeginAsking<ConversationsStatus> begin = [&](SlotAnswer<ConversationsStatus> answer) {
-    scheduler.list_conversations(kConversationsShown, std::move(answer));
-  };
+  serve::Scheduler& scheduler = *context.backend->scheduler;
+  const BeginAsking<cache::ConversationsStatus> begin =
+      [&](serve::SlotAnswer<cache::ConversationsStatus> answer) {
+        scheduler.list_conversations(kConversationsShown, std::move(answer));
+      };
   const auto listed =
-      co_await answered_within<ConversationsStatus>(context.io, kListPatience, begin);
+      co_await answered_within<cache::ConversationsStatus>(context.io, kListPatience, begin);
   // Asking for what lies on disk digests all their tokens.
   const auto write = [&] {
-    const TokensOnDisk on_disk = [&](const ConversationStatus& one) {
+    const TokensOnDisk on_disk = [&](const cache::ConversationStatus& one) {
       return scheduler.tokens_below(one);
     };
     const std::string list = listed ? conversations_json(*listed, on_disk) : "null";
@@ -402,8 +405,8 @@ boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpReq
 
 boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest&,
                                          HttpResponder& responder) {
-  Scheduler& scheduler = *context.backend->scheduler;
-  const BeginAsking<ByteCount> begin = [&](SlotAnswer<ByteCount> answer) {
+  serve::Scheduler& scheduler = *context.backend->scheduler;
+  const BeginAsking<ByteCount> begin = [&](serve::SlotAnswer<ByteCount> answer) {
     scheduler.clear_cache(std::move(answer));
   };
   const auto freed = co_await answered_within<ByteCount>(context.io, kClearPatience, begin);
@@ -419,7 +422,7 @@ HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,
   const ByteCount budget = backend.scheduler->cache_status().budget;
   std::string out = R"({"object":"list","data":[)";
   bool first = true;
-  for (const Receipt& receipt :
+  for (const cache::Receipt& receipt :
        backend.scheduler->receipts().latest(*limit, tenant_of(request, key_name))) {
     if (!first) out += ',';
     first = false;
@@ -443,4 +446,4 @@ HttpResponse show_receipt(const Backend& backend, const HttpRequest& request,
                          "id"});
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

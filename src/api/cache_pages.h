@@ -73,18 +73,18 @@
 #include "cache/conversation_status.h"
 #include "cache/receipt.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // `budget` is the cache's, for the advice; 0: not known. Text that is not UTF-8 is
 // repaired with U+FFFD.
-[[nodiscard]] std::string receipt_json(const Receipt& receipt, const TextModel& text,
+[[nodiscard]] std::string receipt_json(const cache::Receipt& receipt, const engine::TextModel& text,
                                        ByteCount budget = 0);
 // This many tokens of a conversation lie on disk.
-using TokensOnDisk = std::function<std::optional<TokenPos>(const ConversationStatus&)>;
-[[nodiscard]] std::string conversations_json(const ConversationsStatus& conversations,
+using TokensOnDisk = std::function<std::optional<TokenPos>(const cache::ConversationStatus&)>;
+[[nodiscard]] std::string conversations_json(const cache::ConversationsStatus& conversations,
                                              const TokensOnDisk& on_disk);
 // `conversations` is JSON.
-[[nodiscard]] std::string cache_status_json(const CacheStatus& status,
+[[nodiscard]] std::string cache_status_json(const cache::CacheStatus& status,
                                             std::string_view conversations = "null");
 
 // --- endpoints ----------------------------------------------------------------
@@ -105,4 +105,4 @@ boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRe
 [[nodiscard]] HttpResponse show_receipt(const Backend& backend, const HttpRequest& request,
                                         const std::string& key_name, const std::string& id);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

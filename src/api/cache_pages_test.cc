@@ -9,7 +9,7 @@
 #include "api/json_fields.h"
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 Json parsed(const std::string& text) {
@@ -24,8 +24,8 @@ Tokens bytes_of(std::string_view text) {
   return tokens;
 }
 
-Receipt full_receipt() {
-  Receipt receipt;
+cache::Receipt full_receipt() {
+  cache::Receipt receipt;
   receipt.id = "gen-1";
   receipt.response = "chatcmpl-1";
   receipt.tenant = "secret";
@@ -35,7 +35,7 @@ Receipt full_receipt() {
   receipt.matched = 500;
   receipt.restorable = 400;
   receipt.restored = 400;
-  receipt.source = StartSource::kSnapshotInPlace;
+  receipt.source = plan::StartSource::kSnapshotInPlace;
   receipt.recomputed = 600;
   receipt.bytes_in = 4096;
   receipt.bytes_out = 8192;
@@ -44,15 +44,15 @@ Receipt full_receipt() {
   receipt.companion = {
       .name = "mtp", .held = 300, .from_memory = 200, .missing = "Its rows were damaged."};
   receipt.companion->drafts.note(3, 1);
-  receipt.difference = Difference{.position = 500,
-                                  .known = bytes_of("14:03"),
-                                  .sent = bytes_of("14:04"),
-                                  .message = 0,
-                                  .role = Role::kSystem,
-                                  .message_begin = 1};
-  receipt.missing = {.why = MissReason::kEvicted,
+  receipt.difference = cache::Difference{.position = 500,
+                                         .known = bytes_of("14:03"),
+                                         .sent = bytes_of("14:04"),
+                                         .message = 0,
+                                         .role = Role::kSystem,
+                                         .message_begin = 1};
+  receipt.missing = {.why = cache::MissReason::kEvicted,
                      .position = 480,
-                     .evicted = {EvictReason::kBudget, 5},
+                     .evicted = {tree::EvictReason::kBudget, 5},
                      .evicted_ago_ms = 1000.0};
   receipt.queued_ms = 1.5;
   receipt.waited_for = "gen-0";
@@ -66,7 +66,7 @@ Receipt full_receipt() {
 }
 
 TEST(ReceiptJson, HasEveryField) {
-  const Json json = parsed(receipt_json(full_receipt(), FakeText()));
+  const Json json = parsed(receipt_json(full_receipt(), engine::FakeText()));
   Json expected = Json::parse(R"({
     "id": "gen-1", "response": "chatcmpl-1", "time": "2026-11-15T06:41:22.123Z", "slot": 1,
     "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
@@ -91,7 +91,7 @@ TEST(ReceiptJson, HasEveryField) {
 }
 
 TEST(ReceiptJson, WhatIsNotThereIsNull) {
-  const Json json = parsed(receipt_json(Receipt{}, FakeText()));
+  const Json json = parsed(receipt_json(cache::Receipt{}, engine::FakeText()));
   for (const char* name : {"reuse", "difference", "missing", "waited_for", "companion", "advice"}) {
     EXPECT_TRUE(json.contains(name) && json[name].is_null()) << name;
   }
@@ -99,31 +99,31 @@ TEST(ReceiptJson, WhatIsNotThereIsNull) {
 }
 
 TEST(ReceiptJson, NamesTheMakerOfForeignStates) {
-  Receipt receipt = full_receipt();
-  receipt.missing = {.why = MissReason::kForeign,
+  cache::Receipt receipt = full_receipt();
+  receipt.missing = {.why = cache::MissReason::kForeign,
                      .position = 960,
                      .made_by = "another engine (CPU variant haswell, here zen4)"};
-  const Json json = parsed(receipt_json(receipt, FakeText()));
+  const Json json = parsed(receipt_json(receipt, engine::FakeText()));
   EXPECT_EQ(json["missing"]["why"], "foreign");
   EXPECT_EQ(json["missing"]["made_by"], "another engine (CPU variant haswell, here zen4)");
   EXPECT_NE(json["advice"].get<std::string>().find("CPU variant haswell"), std::string::npos);
 }
 
 TEST(ReceiptJson, NeverShowsTheTenant) {
-  EXPECT_EQ(receipt_json(full_receipt(), FakeText()).find("secret"), std::string::npos);
+  EXPECT_EQ(receipt_json(full_receipt(), engine::FakeText()).find("secret"), std::string::npos);
 }
 
 TEST(ReceiptJson, HalvesOfCharactersAreRepaired) {
-  Receipt receipt = full_receipt();
+  cache::Receipt receipt = full_receipt();
   receipt.difference->sent = {0xE2, 0x80};
-  const Json json = parsed(receipt_json(receipt, FakeText()));
+  const Json json = parsed(receipt_json(receipt, engine::FakeText()));
   EXPECT_EQ(json["difference"]["sent_text"], "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST(ReceiptJson, AdviceOfTheReceiptItselfComesFirst) {
-  Receipt receipt = full_receipt();
+  cache::Receipt receipt = full_receipt();
   receipt.advice = "Do this.";
-  EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["advice"], "Do this.");
+  EXPECT_EQ(parsed(receipt_json(receipt, engine::FakeText()))["advice"], "Do this.");
 }
 
 TEST(TenantName, NeitherKeyNorSaltCanBeReadOrConfused) {
@@ -146,7 +146,7 @@ TEST(TenantName, NeitherKeyNorSaltCanBeReadOrConfused) {
 }
 
 TEST(CacheStatusJson, CountsAndSums) {
-  CacheStatus status;
+  cache::CacheStatus status;
   status.enabled = true;
   status.state = "attention 1 KiB/token";
   status.budget = ByteCount{8} << 30U;
@@ -163,7 +163,7 @@ TEST(CacheStatusJson, CountsAndSums) {
 }
 
 TEST(CacheStatusJson, WhatLiesBelowMemory) {
-  CacheStatus status;
+  cache::CacheStatus status;
   EXPECT_TRUE(parsed(cache_status_json(status))["disk"].is_null());
   status.enabled = true;
   status.budget = ByteCount{8} << 30U;
@@ -178,17 +178,17 @@ TEST(CacheStatusJson, WhatLiesBelowMemory) {
 }
 
 TEST(ReceiptJson, SaysWhatCameFromDisk) {
-  Receipt receipt = full_receipt();
-  receipt.source = StartSource::kMemory;
+  cache::Receipt receipt = full_receipt();
+  receipt.source = plan::StartSource::kMemory;
   receipt.fetched = receipt.restored;
-  EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["restored_from"], "disk");
+  EXPECT_EQ(parsed(receipt_json(receipt, engine::FakeText()))["restored_from"], "disk");
   receipt.fetched = receipt.restored - 1;
-  EXPECT_EQ(parsed(receipt_json(receipt, FakeText()))["restored_from"], "memory");
+  EXPECT_EQ(parsed(receipt_json(receipt, engine::FakeText()))["restored_from"], "memory");
 }
 
 TEST(CacheStatusJson, Conversations) {
   EXPECT_TRUE(parsed(cache_status_json({}))["conversations"].is_null());
-  ConversationsStatus held;
+  cache::ConversationsStatus held;
   held.count = 40;
   held.own = {.rows = 1000, .snapshots = 200, .snapshot_count = 2};
   held.shared = {.rows = 30, .snapshots = 4, .snapshot_count = 1};
@@ -206,7 +206,7 @@ TEST(CacheStatusJson, Conversations) {
                          .slot = std::nullopt,
                          .space = {},
                          .keys = bytes_of("Hello")});
-  const TokensOnDisk on_disk = [](const ConversationStatus& one) {
+  const TokensOnDisk on_disk = [](const cache::ConversationStatus& one) {
     return one.slot ? std::optional<TokenPos>(16) : std::nullopt;
   };
   const Json json = parsed(cache_status_json({}, conversations_json(held, on_disk)));
@@ -223,11 +223,11 @@ TEST(CacheStatusJson, Conversations) {
 TEST(CacheStatusJson, OffAndUnlimited) {
   EXPECT_EQ(parsed(cache_status_json({}))["summary"], "off: only what the slots hold is reused");
   EXPECT_TRUE(parsed(cache_status_json({}))["hit_share"].is_null());
-  CacheStatus status;
+  cache::CacheStatus status;
   status.enabled = true;
   status.budget = ~ByteCount{0};
   EXPECT_EQ(parsed(cache_status_json(status))["summary"], "0 B in use");
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

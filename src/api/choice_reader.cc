@@ -2,42 +2,45 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
-ChoiceReader::ChoiceReader(const TextModel& text, const ReplyFormat* format, bool logprobs)
+ChoiceReader::ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format,
+                           bool logprobs)
     : text_(text),
       parser_(format != nullptr ? text.make_parser(*format) : nullptr),
       wants_logprobs_(logprobs) {}
 
-void ChoiceReader::note_logprobs(const std::vector<TokenReport>& tokens) {
+void ChoiceReader::note_logprobs(const std::vector<serve::TokenReport>& tokens) {
   if (!wants_logprobs_) return;
-  for (const TokenReport& token : tokens) {
+  for (const serve::TokenReport& token : tokens) {
     logprobs_.push_back(logprobs_of(token, [this](Token id) { return text_.piece(id, true); }));
   }
 }
 
-std::vector<ReplyDelta> ChoiceReader::on_text(const TextDelta& delta) {
+std::vector<engine::ReplyDelta> ChoiceReader::on_text(const serve::TextDelta& delta) {
   note_logprobs(delta.tokens);
   if (parser_ != nullptr) return parser_->feed(delta.text);
   plain_.content += delta.text;
-  ReplyDelta passed_on;
+  engine::ReplyDelta passed_on;
   passed_on.content = delta.text;
   return {passed_on};
 }
 
-void ChoiceReader::keep_text(const TextDelta& delta) {
+void ChoiceReader::keep_text(const serve::TextDelta& delta) {
   note_logprobs(delta.tokens);
   (parser_ != nullptr ? kept_ : plain_.content) += delta.text;
 }
 
-std::vector<ReplyDelta> ChoiceReader::on_finished(const Finished& finished) {
+std::vector<engine::ReplyDelta> ChoiceReader::on_finished(const serve::Finished& finished) {
   finished_ = finished;
   if (parser_ == nullptr) return {};
   if (!kept_.empty()) (void)parser_->feed(kept_);
   return parser_->finish();
 }
 
-const Reply& ChoiceReader::reply() const { return parser_ != nullptr ? parser_->reply() : plain_; }
+const engine::Reply& ChoiceReader::reply() const {
+  return parser_ != nullptr ? parser_->reply() : plain_;
+}
 
 std::string_view ChoiceReader::finish_reason() const {
   CHECK(finished_.has_value());
@@ -51,4 +54,4 @@ std::vector<TokenLogprobs> ChoiceReader::take_new_logprobs() {
   return fresh;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -10,37 +10,37 @@
 #include "engine/text.h"
 #include "serve/request.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 class ChoiceReader {
  public:
   // `format` null: a plain completion, whose text is passed on as it is.
-  ChoiceReader(const TextModel& text, const ReplyFormat* format, bool logprobs);
+  ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format, bool logprobs);
 
   // What a streaming client should see next.
-  [[nodiscard]] std::vector<ReplyDelta> on_text(const TextDelta& delta);
+  [[nodiscard]] std::vector<engine::ReplyDelta> on_text(const serve::TextDelta& delta);
   // For a client that waits for the whole: the text is read once, at the end.
-  void keep_text(const TextDelta& delta);
-  [[nodiscard]] std::vector<ReplyDelta> on_finished(const Finished& finished);
+  void keep_text(const serve::TextDelta& delta);
+  [[nodiscard]] std::vector<engine::ReplyDelta> on_finished(const serve::Finished& finished);
 
-  [[nodiscard]] const Reply& reply() const;
-  [[nodiscard]] const std::optional<Finished>& finished() const { return finished_; }
+  [[nodiscard]] const engine::Reply& reply() const;
+  [[nodiscard]] const std::optional<serve::Finished>& finished() const { return finished_; }
   [[nodiscard]] std::string_view finish_reason() const;
   [[nodiscard]] const std::vector<TokenLogprobs>& all_logprobs() const { return logprobs_; }
   // Log-probabilities that no chunk has carried yet.
   [[nodiscard]] std::vector<TokenLogprobs> take_new_logprobs();
 
  private:
-  void note_logprobs(const std::vector<TokenReport>& tokens);
+  void note_logprobs(const std::vector<serve::TokenReport>& tokens);
 
-  const TextModel& text_;
-  std::unique_ptr<ReplyParser> parser_;
+  const engine::TextModel& text_;
+  std::unique_ptr<engine::ReplyParser> parser_;
   std::string kept_;
-  Reply plain_;
+  engine::Reply plain_;
   bool wants_logprobs_;
   std::vector<TokenLogprobs> logprobs_;
   std::size_t logprobs_sent_ = 0;
-  std::optional<Finished> finished_;
+  std::optional<serve::Finished> finished_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -10,7 +10,7 @@
 #include "api/openai_response.h"
 #include "api/worker.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace asio = boost::asio;
 
@@ -46,7 +46,7 @@ ReplyShape make_shape(const std::shared_ptr<const Backend>& backend, bool chat,
 
 std::optional<Error> failure_among(const std::vector<Mailbox::Letter>& letters) {
   for (const auto& letter : letters) {
-    if (const auto* failed = std::get_if<Failed>(&letter.event)) return failed->error;
+    if (const auto* failed = std::get_if<serve::Failed>(&letter.event)) return failed->error;
   }
   return std::nullopt;
 }
@@ -68,7 +68,7 @@ Usage usage_of_all(const ReplyShape& shape, const std::vector<ChoiceReader>& rea
   return sum;
 }
 
-const Timings& timings_of_first(const std::vector<ChoiceReader>& readers) {
+const serve::Timings& timings_of_first(const std::vector<ChoiceReader>& readers) {
   return readers.front().finished()->timings;
 }
 
@@ -107,7 +107,7 @@ std::string whole_json(const ReplyShape& shape, const std::vector<ChoiceReader>&
     }
   }
   const Usage usage = usage_of_all(shape, readers);
-  const Timings& timings = timings_of_first(readers);
+  const serve::Timings& timings = timings_of_first(readers);
   const std::string receipts = receipts_json(shape, readers);
   return shape.chat ? chat_completion(shape.head, chats, usage, timings, receipts)
                     : text_completion(shape.head, texts, usage, timings, receipts);
@@ -126,8 +126,9 @@ asio::awaitable<void> answer_whole(const ReplyShape& shape, Generations& generat
     }
     for (const auto& letter : letters) {
       ChoiceReader& reader = readers[letter.choice];
-      if (const auto* text = std::get_if<TextDelta>(&letter.event)) reader.keep_text(*text);
-      if (const auto* end = std::get_if<Finished>(&letter.event)) (void)reader.on_finished(*end);
+      if (const auto* text = std::get_if<serve::TextDelta>(&letter.event)) reader.keep_text(*text);
+      if (const auto* end = std::get_if<serve::Finished>(&letter.event))
+        (void)reader.on_finished(*end);
     }
   }
   HttpResponse whole;
@@ -176,13 +177,13 @@ class StreamWriter {
   void on_letter(const Mailbox::Letter& letter, std::string& out) {
     const std::size_t choice = letter.choice;
     ChoiceReader& reader = readers_[choice];
-    if (const auto* progress = std::get_if<PromptProgress>(&letter.event)) {
+    if (const auto* progress = std::get_if<serve::PromptProgress>(&letter.event)) {
       const int index = static_cast<int>(choice);
       append_event(out, shape_.chat ? chat_progress_chunk(head_, index, *progress)
                                     : text_progress_chunk(head_, index, *progress));
-    } else if (const auto* text = std::get_if<TextDelta>(&letter.event)) {
+    } else if (const auto* text = std::get_if<serve::TextDelta>(&letter.event)) {
       send_deltas(choice, reader.on_text(*text), &text->timings, out);
-    } else if (const auto* finished = std::get_if<Finished>(&letter.event)) {
+    } else if (const auto* finished = std::get_if<serve::Finished>(&letter.event)) {
       send_deltas(choice, reader.on_finished(*finished), nullptr, out);
       send_end(choice, out);
     }
@@ -200,10 +201,10 @@ class StreamWriter {
     }
   }
 
-  void send_deltas(std::size_t choice, const std::vector<ReplyDelta>& deltas,
-                   const Timings* timings, std::string& out) {
+  void send_deltas(std::size_t choice, const std::vector<engine::ReplyDelta>& deltas,
+                   const serve::Timings* timings, std::string& out) {
     open(choice, out);
-    for (const ReplyDelta& delta : deltas) {
+    for (const engine::ReplyDelta& delta : deltas) {
       const auto logprobs = readers_[choice].take_new_logprobs();
       ChunkExtras extras;
       if (shape_.options.logprobs() && !logprobs.empty()) extras.logprobs = &logprobs;
@@ -219,7 +220,7 @@ class StreamWriter {
   void send_end(std::size_t choice, std::string& out) {
     open(choice, out);
     const ChoiceReader& reader = readers_[choice];
-    const Timings* timings = &reader.finished()->timings;
+    const serve::Timings* timings = &reader.finished()->timings;
     const std::string_view reason = reader.finish_reason();
     const std::string receipts = is_last_chunk() ? receipts_json(shape_, readers_) : "";
     const int index = static_cast<int>(choice);
@@ -369,4 +370,4 @@ asio::awaitable<void> answer_text(CompletionContext context, const HttpRequest& 
                                         &decode_text_request, &prepare_text);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

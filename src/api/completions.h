@@ -8,7 +8,7 @@
 #include "api/backend.h"
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // What a completion handler works with. The executors outlive it.
 struct CompletionContext {
@@ -27,4 +27,4 @@ boost::asio::awaitable<void> answer_text(CompletionContext context, const HttpRe
 // An Error as an HTTP answer in OpenAI's shape.
 [[nodiscard]] HttpResponse error_response(const Error& error);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

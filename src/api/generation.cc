@@ -2,15 +2,16 @@
 
 #include <random>
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace {
 
 // How long a stream stays silent before it shows that it is alive.
 constexpr std::chrono::seconds kKeepAliveEvery{10};
 
-GenerateRequest make_request(const CompletionOptions& options, Tokens prompt, SpaceKey space) {
-  GenerateRequest request;
+serve::GenerateRequest make_request(const CompletionOptions& options, Tokens prompt,
+                                    SpaceKey space) {
+  serve::GenerateRequest request;
   request.space = space;
   request.prompt = std::move(prompt);
   request.max_tokens = options.max_tokens;
@@ -28,8 +29,8 @@ GenerateRequest make_request(const CompletionOptions& options, Tokens prompt, Sp
 // Where the line that opens the answer ends: "<|im_start|>assistant\n". What the
 // template puts after it (an open or an empty thought) is often not there when the
 // answer comes back as history. None where the prompt has no such place.
-std::optional<TokenPos> header_end_of(const TextModel& text, const RenderedChat& chat,
-                                      TokenSpan prompt) {
+std::optional<TokenPos> header_end_of(const engine::TextModel& text,
+                                      const engine::RenderedChat& chat, TokenSpan prompt) {
   const std::size_t line_end = chat.generation_prompt.find('\n');
   if (line_end == std::string::npos) return std::nullopt;
   std::size_t bytes_left = chat.generation_prompt.size() - line_end - 1;
@@ -43,8 +44,8 @@ std::optional<TokenPos> header_end_of(const TextModel& text, const RenderedChat&
 }
 
 // The n choices of one prompt differ in their random numbers only.
-SamplingParams params_for_choice(const SamplingParams& params, int choice) {
-  SamplingParams own = params;
+engine::SamplingParams params_for_choice(const engine::SamplingParams& params, int choice) {
+  engine::SamplingParams own = params;
   if (own.seed) own.seed = *own.seed + static_cast<std::uint32_t>(choice);
   return own;
 }
@@ -53,7 +54,7 @@ SamplingParams params_for_choice(const SamplingParams& params, int choice) {
 constexpr std::size_t kChoicesMax = 64;
 
 Result<void> add_choices(const Backend& backend, const CompletionOptions& options,
-                         const GenerateRequest& model_request, const std::string& echo,
+                         const serve::GenerateRequest& model_request, const std::string& echo,
                          Prepared& prepared) {
   if (prepared.choices.size() + static_cast<std::size_t>(options.n) > kChoicesMax) {
     return invalid_argument("n", "One request may ask for at most " + std::to_string(kChoicesMax) +
@@ -91,15 +92,16 @@ std::string new_id(const std::string& prefix) {
 }
 
 Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request, SpaceKey space) {
-  ChatInput input = request.input;
+  engine::ChatInput input = request.input;
   if (!input.enable_thinking) input.enable_thinking = backend.enable_thinking;
   auto chat = backend.text->render(input);
   if (!chat) return chat.error();
   Prepared prepared;
   prepared.format = chat->format;
-  GenerateRequest first = make_request(request.options, {}, space);
+  serve::GenerateRequest first = make_request(request.options, {}, space);
   if (backend.history != nullptr) {
-    TokenizedPrompt tokenized = backend.history->tokenize(space, *backend.text, chat->prompt);
+    cache::TokenizedPrompt tokenized =
+        backend.history->tokenize(space, *backend.text, chat->prompt);
     first.prompt = std::move(tokenized.tokens);
     first.history_tokens = tokenized.kept;
     first.answer_place = std::move(tokenized.place);
@@ -124,7 +126,7 @@ Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request
         text != nullptr ? backend.text->tokenize(*text, true, true) : std::get<Tokens>(prompt);
     std::string echo;
     if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);
-    const GenerateRequest first = make_request(request.options, std::move(tokens), space);
+    const serve::GenerateRequest first = make_request(request.options, std::move(tokens), space);
     if (auto added = add_choices(backend, request.options, first, echo, prepared); !added) {
       return added.error();
     }
@@ -141,7 +143,7 @@ Generations::~Generations() {
 
 Result<void> Generations::submit(Prepared prepared, const Origin& origin) {
   for (std::size_t i = 0; i < prepared.choices.size(); ++i) {
-    GenerateRequest& request = prepared.choices[i].request;
+    serve::GenerateRequest& request = prepared.choices[i].request;
     request.id = new_id("gen-");
     request.client = origin.client;
     request.tenant = origin.tenant;
@@ -168,11 +170,11 @@ void Generations::note_tool_call(std::size_t choice) {
 boost::asio::awaitable<std::vector<Mailbox::Letter>> Generations::take() {
   auto letters = co_await mailbox_->take(kKeepAliveEvery);
   for (const auto& letter : letters) {
-    const bool end = std::holds_alternative<Finished>(letter.event) ||
-                     std::holds_alternative<Failed>(letter.event);
+    const bool end = std::holds_alternative<serve::Finished>(letter.event) ||
+                     std::holds_alternative<serve::Failed>(letter.event);
     if (end) --running_;
   }
   co_return letters;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

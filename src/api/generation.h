@@ -13,17 +13,17 @@
 #include "api/mailbox.h"
 #include "api/openai_request.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // One generation to run, and how its reply is to be read.
 struct PreparedChoice {
-  GenerateRequest request;
+  serve::GenerateRequest request;
   std::string echo;  // text to put before the reply (completions)
 };
 
 struct Prepared {
   std::vector<PreparedChoice> choices;
-  std::shared_ptr<const ReplyFormat> format;  // null for plain completions
+  std::shared_ptr<const engine::ReplyFormat> format;  // null for plain completions
 };
 
 // `space`: which states the generations may use and add to.
@@ -68,4 +68,4 @@ class Generations {
 // A random name such as "chatcmpl-Xa3..." for a response or a request.
 [[nodiscard]] std::string new_id(const std::string& prefix);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

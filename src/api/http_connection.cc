@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
@@ -155,4 +155,4 @@ void HttpConnection::cancel_handler() {
   if (exchange_) exchange_->cancel_handler();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -15,7 +15,7 @@
 #include "api/http_request_reader.h"
 #include "api/http_transport.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 class HttpConnection {
  public:
@@ -55,4 +55,4 @@ class HttpConnection {
   bool served_any_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -11,7 +11,7 @@
 
 #include "env/log.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
@@ -45,7 +45,7 @@ HttpResponse HttpService::error_page(int status, std::string_view message) const
   try {
     return options.error_page(status, message);
   } catch (const std::exception& error) {
-    Log::error("error_page failed", {{"status", status}, {"error", error.what()}});
+    env::Log::error("error_page failed", {{"status", status}, {"error", error.what()}});
     return default_error_page(status, message);
   }
 }
@@ -104,7 +104,7 @@ void HttpExchange::handler_ended(std::exception_ptr failure) {
 }
 
 void HttpExchange::report(std::string_view what) const {
-  Log::error(
+  env::Log::error(
       "request handler failed",
       {{"method", incoming_.request.method}, {"path", incoming_.request.path}, {"error", what}});
 }
@@ -283,4 +283,4 @@ bool HttpExchange::take_queued() {
   return !sending_.empty();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -29,7 +29,7 @@
 #include "api/http_server.h"
 #include "api/http_transport.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // What all connections of a server share. Outlives them.
 struct HttpService {
@@ -120,4 +120,4 @@ class HttpExchange final : public HttpResponder, public std::enable_shared_from_
   boost::asio::cancellation_signal watch_cancel_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

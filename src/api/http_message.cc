@@ -4,7 +4,7 @@
 #include <boost/beast/http/status.hpp>
 #include <charconv>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 int hex_digit(char c) {
@@ -132,4 +132,4 @@ std::string HttpRequest::query_value(std::string_view name) const {
   return {};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -6,7 +6,7 @@
 
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 enum class PlusSign { kLiteral, kSpace };
 
@@ -41,4 +41,4 @@ inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 // The answer to a failure when the options give no error_page.
 [[nodiscard]] HttpResponse default_error_page(int status, std::string_view message);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 TEST(HttpMessage, PercentDecodingLeavesBadEscapesAlone) {
@@ -45,4 +45,4 @@ TEST(HttpMessage, HandlersCannotContradictTheFraming) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -9,7 +9,7 @@
 #include "api/http_message.h"
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace beast = boost::beast;
@@ -143,4 +143,4 @@ HttpRequest HttpRequestReader::take() {
   return request;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

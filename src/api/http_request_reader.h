@@ -18,7 +18,7 @@
 
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 struct HttpFailure {
   int status;
@@ -65,4 +65,4 @@ class HttpRequestReader {
   std::optional<HttpFailure> failure_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 constexpr HttpRequestReader::Limits kLimits{.header_bytes_max = 1000, .body_bytes_max = 1000};
@@ -86,4 +86,4 @@ TEST(HttpRequestReader, OnlyAClientThatIsStillWaitingAwaitsContinue) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -25,7 +25,7 @@
 #include "base/check.h"
 #include "env/log.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
@@ -175,7 +175,7 @@ asio::awaitable<void> BeastHttpServer::accept_all() {
     if (!error) {
       admit(std::move(socket));
     } else if (error != asio::error::connection_aborted) {
-      Log::warn("cannot accept a connection", {{"error", error.message()}});
+      env::Log::warn("cannot accept a connection", {{"error", error.message()}});
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(asio::use_awaitable);
     }
@@ -278,4 +278,4 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(HttpServerOptions options
   return std::unique_ptr<HttpServer>(std::move(server));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

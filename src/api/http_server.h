@@ -26,7 +26,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 struct HttpRequest {
   std::string method;  // "GET"
@@ -138,4 +138,4 @@ class HttpServer {
   [[nodiscard]] virtual std::size_t connection_count() const = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

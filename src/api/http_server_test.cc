@@ -16,7 +16,7 @@
 #include "api/testing/http_test_client.h"
 #include "env/log.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
@@ -677,11 +677,11 @@ TEST_F(HttpServerTest, SecondAnswerIsAnErrorOfTheHandlerOnly) {
 
 TEST_F(HttpServerTest, OutOfDescriptorsOnlyDelaysAccepting) {
   Event refused;
-  LogOptions log;
+  env::LogOptions log;
   log.sink = {.write = [&, told = false](std::string_view line) mutable {
     if (line.find("cannot accept") != line.npos && !std::exchange(told, true)) refused.set();
   }};
-  ASSERT_TRUE(Log::configure(std::move(log)).ok());
+  ASSERT_TRUE(env::Log::configure(std::move(log)).ok());
   start();
   rlimit usual{};
   ::getrlimit(RLIMIT_NOFILE, &usual);
@@ -700,7 +700,7 @@ TEST_F(HttpServerTest, OutOfDescriptorsOnlyDelaysAccepting) {
   ::setrlimit(RLIMIT_NOFILE, &usual);
   EXPECT_EQ(200, client.get("/echo").status);
   server_->stop();
-  ASSERT_TRUE(Log::configure(LogOptions{}).ok());
+  ASSERT_TRUE(env::Log::configure(env::LogOptions{}).ok());
 }
 
 TEST_F(HttpServerTest, ListenNamesTheAddressInUse) {
@@ -821,4 +821,4 @@ TEST_F(HttpServerTest, FiveHundredConnectionsAreHeldAndAnswered) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

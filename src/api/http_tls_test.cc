@@ -14,7 +14,7 @@
 #include "api/http_server.h"
 #include "api/testing/http_test_client.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
@@ -174,4 +174,4 @@ TEST_F(HttpTlsTest, OldVersionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -8,7 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
@@ -157,4 +157,4 @@ std::unique_ptr<HttpTransport> tls_transport(tcp::socket socket, asio::ssl::cont
   return std::make_unique<TlsTransport>(std::move(socket), context);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -22,7 +22,7 @@ namespace boost::asio::ssl {
 class context;
 }
 
-namespace holdfast {
+namespace holdfast::api {
 
 class HttpTransport {
  public:
@@ -84,4 +84,4 @@ class HttpTransport {
 [[nodiscard]] std::unique_ptr<HttpTransport> tls_transport(boost::asio::ip::tcp::socket socket,
                                                            boost::asio::ssl::context& context);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -7,14 +7,14 @@
 #include "api/json_fields.h"
 #include "api/openai_response.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace {
 
 HttpResponse ok(const Json& body) { return {.body = json_text(body)}; }
 
 Json model_meta(const Backend& backend) {
-  const ModelCard& card = backend.text->card();
+  const engine::ModelCard& card = backend.text->card();
   return {{"vocab_type", card.vocabulary_type},
           {"n_vocab", card.vocabulary},
           {"n_ctx", backend.context_tokens},
@@ -35,7 +35,7 @@ Json model_entry(const Backend& backend, const std::string& id) {
 }
 
 Json default_params(const Backend& backend) {
-  const SamplingParams& sampling = backend.defaults.sampling;
+  const engine::SamplingParams& sampling = backend.defaults.sampling;
   return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
           {"temperature", sampling.temperature},
           {"top_k", sampling.top_k},
@@ -63,7 +63,7 @@ Json parts_json(const StateShape& shape) {
   return parts;
 }
 
-Json room_json(const RoomFor& room) {
+Json room_json(const cache::RoomFor& room) {
   return {{"tokens", room.tokens},
           {"bytes", room.bytes()},
           {"row_bytes", room.row_bytes},
@@ -73,8 +73,8 @@ Json room_json(const RoomFor& room) {
           {"fit_on_disk", room.on_disk()}};
 }
 
-Json engine_json(const EngineStanding& engine) {
-  const EngineSetting& setting = engine.setting;
+Json engine_json(const engine::EngineStanding& engine) {
+  const engine::EngineSetting& setting = engine.setting;
   return {{"version", engine.version},
           {"cpu_variant", setting.cpu_variant},
           {"extra_buffers", setting.extra_buffers},
@@ -117,7 +117,7 @@ std::string escaped_for_html(std::string_view text) {
   return safe;
 }
 
-Json token_piece(const TextModel& text, Token token) {
+Json token_piece(const engine::TextModel& text, Token token) {
   const std::string piece = text.piece(token, true);
   Json entry = {{"id", token}};
   std::size_t at = 0;
@@ -169,7 +169,7 @@ HttpResponse show_model(const Backend& backend, std::string_view id) {
 }
 
 HttpResponse show_props(const Backend& backend) {
-  const ModelCard& card = backend.text->card();
+  const engine::ModelCard& card = backend.text->card();
   Json caps = Json::object();
   for (const auto& [name, value] : card.chat_template_caps) caps[name] = value;
   return ok({{"default_generation_settings",
@@ -191,7 +191,7 @@ HttpResponse show_props(const Backend& backend) {
 
 HttpResponse list_slots(const Backend& backend) {
   Json slots = Json::array();
-  for (const SlotStatus& slot : backend.scheduler->status().slots) {
+  for (const serve::SlotStatus& slot : backend.scheduler->status().slots) {
     slots.push_back({{"id", slot.id.value},
                      {"id_task", slot.request_id},
                      {"n_ctx", backend.context_tokens},
@@ -267,4 +267,4 @@ HttpResponse welcome_page(const BackendSlot& slot) {
               "<a href=/slots>/slots</a>.</p></body>"};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -4,7 +4,7 @@
 #include "api/backend.h"
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 [[nodiscard]] HttpResponse health(const BackendSlot& slot);
 [[nodiscard]] HttpResponse list_models(const Backend& backend);
@@ -18,4 +18,4 @@ namespace holdfast {
 // A page for people who open the server's address in a browser.
 [[nodiscard]] HttpResponse welcome_page(const BackendSlot& slot);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

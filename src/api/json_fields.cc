@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // 2^53: up to here a double holds every integer.
@@ -388,4 +388,4 @@ std::string& ObjectWriter::key(std::string_view name) {
   return out_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

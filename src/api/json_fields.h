@@ -22,7 +22,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // Keys keep their order: the schema of a tool is part of the prompt, and the
 // same keys in another order would be other tokens.
@@ -140,4 +140,4 @@ class ObjectWriter {
   bool first_ = true;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 std::string repeat(std::string_view text, int count) {
@@ -205,4 +205,4 @@ TEST(ObjectWriter, NestsAndSeparates) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

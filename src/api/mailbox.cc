@@ -6,15 +6,15 @@
 #include <iterator>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace asio = boost::asio;
 
-class Mailbox::Sink final : public EventSink {
+class Mailbox::Sink final : public serve::EventSink {
  public:
   Sink(std::shared_ptr<Mailbox> mailbox, std::size_t choice)
       : mailbox_(std::move(mailbox)), choice_(choice) {}
-  void on_event(Event event) override { mailbox_->put({choice_, std::move(event)}); }
+  void on_event(serve::Event event) override { mailbox_->put({choice_, std::move(event)}); }
 
  private:
   std::shared_ptr<Mailbox> mailbox_;
@@ -23,7 +23,7 @@ class Mailbox::Sink final : public EventSink {
 
 Mailbox::Mailbox(asio::any_io_executor executor) : executor_(executor), bell_(executor) {}
 
-std::shared_ptr<EventSink> Mailbox::sink_for(std::size_t choice) {
+std::shared_ptr<serve::EventSink> Mailbox::sink_for(std::size_t choice) {
   return std::make_shared<Sink>(shared_from_this(), choice);
 }
 
@@ -39,8 +39,8 @@ void Mailbox::put(Letter letter) {
 // More text of the same choice, while the taker is busy: one letter serves.
 bool Mailbox::join_to_last(Letter& letter) {
   if (letters_.empty() || letters_.back().choice != letter.choice) return false;
-  auto* last = std::get_if<TextDelta>(&letters_.back().event);
-  auto* more = std::get_if<TextDelta>(&letter.event);
+  auto* last = std::get_if<serve::TextDelta>(&letters_.back().event);
+  auto* more = std::get_if<serve::TextDelta>(&letter.event);
   if (last == nullptr || more == nullptr) return false;
   last->text += more->text;
   last->timings = more->timings;
@@ -68,4 +68,4 @@ asio::awaitable<std::vector<Mailbox::Letter>> Mailbox::take(std::chrono::millise
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -16,19 +16,19 @@
 #include "base/thread_annotations.h"
 #include "serve/request.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 class Mailbox : public std::enable_shared_from_this<Mailbox> {
  public:
   struct Letter {
     std::size_t choice = 0;  // which of the request's generations
-    Event event;
+    serve::Event event;
   };
 
   explicit Mailbox(boost::asio::any_io_executor executor);
 
   // A sink whose events arrive as letters of `choice`. Keeps the mailbox alive.
-  [[nodiscard]] std::shared_ptr<EventSink> sink_for(std::size_t choice);
+  [[nodiscard]] std::shared_ptr<serve::EventSink> sink_for(std::size_t choice);
 
   // Everything that has arrived, waiting for at least one letter but no longer
   // than `patience`; empty when none came. I/O thread; one taker.
@@ -48,4 +48,4 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   bool rung_ GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

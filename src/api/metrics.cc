@@ -7,7 +7,7 @@
 
 #include "api/json_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 double ratio(double a, double b) { return b > 0.0 ? a / b : 0.0; }
@@ -64,9 +64,10 @@ void each_place(const DraftCounts& drafts, const Visit& visit) {
   }
 }
 
-void write_llama_names(MetricsWriter& out, const SchedulerStatus& server) {
-  const auto busy = static_cast<std::uint64_t>(std::count_if(
-      server.slots.begin(), server.slots.end(), [](const SlotStatus& slot) { return slot.busy; }));
+void write_llama_names(MetricsWriter& out, const serve::SchedulerStatus& server) {
+  const auto busy = static_cast<std::uint64_t>(
+      std::count_if(server.slots.begin(), server.slots.end(),
+                    [](const serve::SlotStatus& slot) { return slot.busy; }));
   out.counter("llamacpp:prompt_tokens_total", "Number of prompt tokens processed.")
       .sample(server.prompt_tokens);
   out.counter("llamacpp:prompt_tokens_cached_total", "Number of prompt tokens reused.")
@@ -89,19 +90,20 @@ void write_llama_names(MetricsWriter& out, const SchedulerStatus& server) {
       .sample(std::uint64_t{server.queued});
 }
 
-void write_gaps(MetricsWriter& out, const StepGaps& gaps, const std::string& label) {
+void write_gaps(MetricsWriter& out, const serve::StepGaps& gaps, const std::string& label) {
   std::uint64_t so_far = 0;
   for (std::size_t i = 0; i < gaps.counts.size(); ++i) {
     so_far += gaps.counts[i];
     std::string bound = "+Inf";
-    if (i < StepGaps::kBounds.size()) append_json_number(bound = "", StepGaps::kBounds[i]);
+    if (i < serve::StepGaps::kBounds.size())
+      append_json_number(bound = "", serve::StepGaps::kBounds[i]);
     out.ending("_bucket").sample(so_far, label + ",le=\"" + bound + "\"");
   }
   out.ending("_sum").sample(gaps.sum, label);
   out.ending("_count").sample(so_far, label);
 }
 
-void write_gaps(MetricsWriter& out, const SchedulerStatus& server) {
+void write_gaps(MetricsWriter& out, const serve::SchedulerStatus& server) {
   constexpr const char* kWork = "between=\"work\"";
   constexpr const char* kNothing = "between=\"nothing\"";
   out.histogram("holdfast_step_gap_seconds",
@@ -114,7 +116,7 @@ void write_gaps(MetricsWriter& out, const SchedulerStatus& server) {
       .sample(server.gaps_undisturbed.longest, kNothing);
 }
 
-void write_drafts(MetricsWriter& out, const SchedulerStatus& server) {
+void write_drafts(MetricsWriter& out, const serve::SchedulerStatus& server) {
   if (server.companion.empty()) return;
   const std::string companion = "companion=\"" + server.companion + "\"";
   out.counter("holdfast_drafted_tokens_total", "Tokens that a companion proposed.")
@@ -133,7 +135,7 @@ void write_drafts(MetricsWriter& out, const SchedulerStatus& server) {
   });
 }
 
-void write_memory(MetricsWriter& out, const CacheStatus& cache) {
+void write_memory(MetricsWriter& out, const cache::CacheStatus& cache) {
   out.gauge("holdfast_cache_enabled", "1 if states are kept in memory.")
       .sample(std::uint64_t{cache.enabled ? 1U : 0U});
   out.gauge("holdfast_cache_budget_bytes", "Most bytes that may be held.").sample(cache.budget);
@@ -158,7 +160,7 @@ void write_memory(MetricsWriter& out, const CacheStatus& cache) {
       .sample(cache.ghost_tokens);
 }
 
-void write_reuse(MetricsWriter& out, const CacheStatus& cache) {
+void write_reuse(MetricsWriter& out, const cache::CacheStatus& cache) {
   out.counter("holdfast_cache_requests_total", "Requests that were planned.")
       .sample(cache.requests);
   out.counter("holdfast_cache_prompt_tokens_total", "Prompt tokens of those requests.")
@@ -182,7 +184,7 @@ void write_reuse(MetricsWriter& out, const CacheStatus& cache) {
       .sample(cache.waits);
 }
 
-void write_keeping(MetricsWriter& out, const CacheStatus& cache) {
+void write_keeping(MetricsWriter& out, const cache::CacheStatus& cache) {
   out.counter("holdfast_cache_checkpoints_total", "Checkpoints taken.").sample(cache.checkpoints);
   out.counter("holdfast_cache_declined_total", "States not stored for want of room.")
       .sample(cache.declined);
@@ -198,9 +200,9 @@ void write_keeping(MetricsWriter& out, const CacheStatus& cache) {
       .sample(cache.quarantined);
 }
 
-void write_disk(MetricsWriter& out, const CacheStatus& cache) {
+void write_disk(MetricsWriter& out, const cache::CacheStatus& cache) {
   if (!cache.lower) return;
-  const DiskTierStatus& disk = *cache.lower;
+  const cache::DiskTierStatus& disk = *cache.lower;
   out.gauge("holdfast_disk_budget_bytes", "Most bytes that the cache folder may hold.")
       .sample(disk.budget);
   out.gauge("holdfast_disk_bytes", "Bytes that the cache folder holds, by kind.")
@@ -227,7 +229,7 @@ void write_disk(MetricsWriter& out, const CacheStatus& cache) {
       .sample(disk.answers_missed);
 }
 
-void write_proofs(MetricsWriter& out, const SchedulerStatus& server) {
+void write_proofs(MetricsWriter& out, const serve::SchedulerStatus& server) {
   out.counter("holdfast_proofs_total", "Restored states computed again, by what came of it.")
       .sample(server.proofs.equal, "result=\"equal\"")
       .sample(server.proofs.different, "result=\"different\"")
@@ -238,8 +240,8 @@ void write_proofs(MetricsWriter& out, const SchedulerStatus& server) {
       .sample(std::uint64_t{server.disproved.empty() ? 0U : 1U});
 }
 
-void write_engine(MetricsWriter& out, const EngineStanding& engine) {
-  const EngineSetting& setting = engine.setting;
+void write_engine(MetricsWriter& out, const engine::EngineStanding& engine) {
+  const engine::EngineSetting& setting = engine.setting;
   const std::string label = "variant=\"" + setting.cpu_variant + "\",buffers=\"" +
                             (setting.extra_buffers ? "extra" : "plain") + "\",slots=\"" +
                             (setting.together ? "together" : "one_by_one") + "\",drafts=\"" +
@@ -257,8 +259,8 @@ void write_engine(MetricsWriter& out, const EngineStanding& engine) {
 
 }  // namespace
 
-std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache,
-                         const EngineStanding& engine) {
+std::string metrics_text(const serve::SchedulerStatus& server, const cache::CacheStatus& cache,
+                         const engine::EngineStanding& engine) {
   MetricsWriter out;
   write_llama_names(out, server);
   write_gaps(out, server);
@@ -279,4 +281,4 @@ HttpResponse show_metrics(const Backend& backend) {
                                backend.engine())};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

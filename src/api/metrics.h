@@ -13,10 +13,11 @@
 #include "cache/cache_status.h"
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
-[[nodiscard]] std::string metrics_text(const SchedulerStatus& server, const CacheStatus& cache,
-                                       const EngineStanding& engine = {});
+[[nodiscard]] std::string metrics_text(const serve::SchedulerStatus& server,
+                                       const cache::CacheStatus& cache,
+                                       const engine::EngineStanding& engine = {});
 [[nodiscard]] HttpResponse show_metrics(const Backend& backend);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

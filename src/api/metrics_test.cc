@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // A strict reader of the text format: every family is HELP, TYPE, samples, and
@@ -97,14 +97,14 @@ TEST(Metrics, CountersAndOnlyTheyEndInTotal) {
 }
 
 TEST(Metrics, ShowTheirNumbers) {
-  SchedulerStatus server;
+  serve::SchedulerStatus server;
   server.slots = {{.busy = true}, {.busy = false}, {.busy = true}};
   server.queued = 5;
   server.prompt_tokens = 3000;
   server.prompt_seconds = 1.5;
   server.predicted_tokens = 10;
   server.predicted_seconds = 0.5;
-  CacheStatus cache;
+  cache::CacheStatus cache;
   cache.budget = ByteCount{64} << 30U;
   cache.snapshots = 123456789;
   cache.restored_memory_tokens = 7;
@@ -121,14 +121,14 @@ TEST(Metrics, ShowTheirNumbers) {
 }
 
 TEST(Metrics, AnswersThatWereNotWrittenAreCounted) {
-  CacheStatus cache;
+  cache::CacheStatus cache;
   cache.lower.emplace().answers_missed = 3;
   EXPECT_EQ(MetricsReader(metrics_text({}, cache)).value("holdfast_disk_answers_missed_total"),
             3.0);
 }
 
 TEST(Metrics, GapsAreAHistogram) {
-  SchedulerStatus server;
+  serve::SchedulerStatus server;
   for (const double seconds : {0.004, 0.01, 0.2, 0.25, 60.0}) server.gaps_of_work.note(seconds);
   const MetricsReader metrics(metrics_text(server, {}));
   const auto bucket = [&](const std::string& bound) {
@@ -147,10 +147,10 @@ TEST(Metrics, GapsAreAHistogram) {
 }
 
 TEST(Metrics, TellHowTheEngineStands) {
-  SchedulerStatus server;
+  serve::SchedulerStatus server;
   server.proofs = {.equal = 3, .different = 1, .unmade = 2, .seconds = 0.5};
   server.disproved = "it is off";
-  EngineStanding engine;
+  engine::EngineStanding engine;
   engine.setting = {"zen4", false, true, false};
   engine.given_up = "without extra buffer types";
   engine.check = "passed in part";
@@ -169,7 +169,7 @@ TEST(Metrics, TellHowTheEngineStands) {
 }
 
 TEST(Metrics, NumbersThatAreNoneAreZero) {
-  CacheStatus cache;
+  cache::CacheStatus cache;
   cache.saved_seconds = std::numeric_limits<double>::quiet_NaN();
   cache.restore_seconds = std::numeric_limits<double>::infinity();
   EXPECT_EQ(MetricsReader(metrics_text({}, cache)).value("holdfast_cache_saved_seconds_total"),
@@ -177,4 +177,4 @@ TEST(Metrics, NumbersThatAreNoneAreZero) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

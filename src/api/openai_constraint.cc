@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // llama.cpp's grammar parser recurses per group and per chain of rules.
@@ -84,4 +84,4 @@ Constraint read_constraint(const JsonFields& body) {
   return constraint;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -5,7 +5,7 @@
 
 #include "api/json_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // At most one of the two is set.
 struct Constraint {
@@ -16,4 +16,4 @@ struct Constraint {
 // From `grammar`, `json_schema` and `response_format`.
 [[nodiscard]] Constraint read_constraint(const JsonFields& body);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -1,6 +1,6 @@
 #include "api/openai_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 std::string required_text(const JsonFields& fields, std::string_view name) {
   if (!fields.has(name)) fields.fail(name, "is required");
@@ -28,4 +28,4 @@ std::optional<Token> token_of(std::optional<std::int64_t> id, const ChatDefaults
   return static_cast<Token>(*id);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -12,7 +12,7 @@
 #include "api/openai_request.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 inline constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
 
@@ -26,4 +26,4 @@ inline constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max()
 [[nodiscard]] std::optional<Token> token_of(std::optional<std::int64_t> id,
                                             const ChatDefaults& defaults);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -8,7 +8,7 @@
 
 #include "api/openai_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // Content as it was given: a string is one text.
@@ -192,7 +192,7 @@ MessageTrait append_message(std::string& out, const JsonFields& message) {
 
 }  // namespace
 
-std::vector<MessageTrait> read_messages(const JsonFields& body, ChatInput& input) {
+std::vector<MessageTrait> read_messages(const JsonFields& body, engine::ChatInput& input) {
   std::vector<MessageTrait> traits;
   const Json* messages = body.array("messages");
   if (messages == nullptr || messages->empty()) body.fail("messages", "must be a non-empty array");
@@ -207,4 +207,4 @@ std::vector<MessageTrait> read_messages(const JsonFields& body, ChatInput& input
   return traits;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -6,7 +6,7 @@
 #include "api/json_fields.h"
 #include "engine/text.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // What the rules about the end of a conversation need to know of a message.
 struct MessageTrait {
@@ -15,6 +15,7 @@ struct MessageTrait {
 };
 
 // Sets messages_json. One trait for each message, in their order.
-[[nodiscard]] std::vector<MessageTrait> read_messages(const JsonFields& body, ChatInput& input);
+[[nodiscard]] std::vector<MessageTrait> read_messages(const JsonFields& body,
+                                                      engine::ChatInput& input);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

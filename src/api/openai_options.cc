@@ -8,7 +8,7 @@
 #include "api/openai_fields.h"
 #include "api/openai_sampling.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // Every generated character is compared with every stop string.
@@ -140,4 +140,4 @@ std::optional<int> read_text_logprobs(const JsonFields& body) {
   return static_cast<int>(*top);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

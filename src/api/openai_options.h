@@ -7,7 +7,7 @@
 #include "api/json_fields.h"
 #include "api/openai_request.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // All of them but sampling.top_logprobs, which the two kinds of request name
 // differently.
@@ -18,4 +18,4 @@ namespace holdfast {
 // Plain completions count the alternatives; some clients send a bool all the same.
 [[nodiscard]] std::optional<int> read_text_logprobs(const JsonFields& body);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -5,7 +5,7 @@
 
 #include "api/openai_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 bool starts_with_token(const Json& value) {
@@ -62,4 +62,4 @@ std::vector<TextPrompt> read_prompts(const JsonFields& body, const ChatDefaults&
   return prompts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -6,10 +6,10 @@
 #include "api/json_fields.h"
 #include "api/openai_request.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // A string, tokens, or an array of these.
 [[nodiscard]] std::vector<TextPrompt> read_prompts(const JsonFields& body,
                                                    const ChatDefaults& defaults);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

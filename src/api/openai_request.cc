@@ -10,7 +10,7 @@
 #include "api/openai_prompts.h"
 #include "api/openai_tools.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // --- Continuation and reasoning ---------------------------------------------
@@ -33,7 +33,7 @@ void check_continuable(const JsonFields& body, const std::vector<MessageTrait>& 
 // As in llama-server, a final assistant message is continued unless the client
 // says no.
 void read_continuation(const JsonFields& body, const std::vector<MessageTrait>& traits,
-                       ChatInput& input) {
+                       engine::ChatInput& input) {
   const auto asked = read_continue(body);
   const auto generation = body.boolean("add_generation_prompt");
   const bool possible = !traits.empty() && traits.back().assistant;
@@ -46,7 +46,7 @@ void read_continuation(const JsonFields& body, const std::vector<MessageTrait>& 
   if (input.continue_final_message) check_continuable(body, traits);
 }
 
-void read_template_kwargs(const JsonFields& body, ChatInput& input) {
+void read_template_kwargs(const JsonFields& body, engine::ChatInput& input) {
   const auto kwargs = body.object("chat_template_kwargs");
   if (!kwargs) return;
   (void)kwargs->boolean("enable_thinking");  // a string would read as "on" in templates
@@ -54,7 +54,7 @@ void read_template_kwargs(const JsonFields& body, ChatInput& input) {
     if (!value.is_null()) input.template_kwargs[name] = json_text(value);
 }
 
-void read_effort(const JsonFields& body, ChatInput& input) {
+void read_effort(const JsonFields& body, engine::ChatInput& input) {
   const std::string effort = body.text("reasoning_effort").value_or("");
   if (effort.empty()) return;
   input.template_kwargs.erase("reasoning_effort");
@@ -64,7 +64,8 @@ void read_effort(const JsonFields& body, ChatInput& input) {
     append_json_string(input.template_kwargs["reasoning_effort"], effort);
 }
 
-void read_reasoning_fields(const JsonFields& body, const ChatDefaults& defaults, ChatInput& input) {
+void read_reasoning_fields(const JsonFields& body, const ChatDefaults& defaults,
+                           engine::ChatInput& input) {
   constexpr std::string_view kFormats[] = {"none", "auto", "deepseek", "deepseek-legacy"};
   input.reasoning_format =
       body.choice("reasoning_format", kFormats).value_or(defaults.reasoning_format);
@@ -77,8 +78,8 @@ void read_reasoning_fields(const JsonFields& body, const ChatDefaults& defaults,
 
 // --- Whole requests ---------------------------------------------------------
 
-ChatInput read_chat_input(const JsonFields& body, const ChatDefaults& defaults) {
-  ChatInput input;
+engine::ChatInput read_chat_input(const JsonFields& body, const ChatDefaults& defaults) {
+  engine::ChatInput input;
   const std::vector<MessageTrait> traits = read_messages(body, input);
   read_continuation(body, traits, input);
   read_tool_fields(body, input);
@@ -136,4 +137,4 @@ Result<TextRequest> decode_text_request(std::string_view json, const ChatDefault
   return decode<TextRequest>(json, defaults, read_text_request);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -27,11 +27,11 @@
 #include "state/drafts.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // What the server decides where a request is silent, and the limits it sets.
 struct ChatDefaults {
-  SamplingParams sampling;
+  engine::SamplingParams sampling;
   std::string reasoning_format = "auto";
   std::map<std::string, std::string> template_kwargs;  // name -> JSON text
   TokenPos max_tokens = -1;
@@ -46,7 +46,7 @@ struct ChatDefaults {
 // The part that chat and plain completions share.
 struct CompletionOptions {
   std::string model;  // as the client wrote it; may be empty
-  SamplingParams sampling;
+  engine::SamplingParams sampling;
   int n = 1;
   TokenPos max_tokens = -1;  // -1: no limit; 0: only read the prompt
   DraftLimits draft;
@@ -78,7 +78,7 @@ struct CompletionOptions {
 // Grammar and JSON schema are in `input`, never in `options.sampling`.
 struct ChatRequest {
   CompletionOptions options;
-  ChatInput input;
+  engine::ChatInput input;
 };
 
 using TextPrompt = std::variant<std::string, Tokens>;
@@ -95,4 +95,4 @@ struct TextRequest {
 [[nodiscard]] Result<TextRequest> decode_text_request(std::string_view json,
                                                       const ChatDefaults& defaults);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -9,7 +9,7 @@
 
 #include "api/json_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 ChatDefaults test_defaults() {
@@ -92,7 +92,7 @@ TEST(DecodeChat, NullIsAbsentForEveryField) {
       "top_logprobs":null,"chat_template_kwargs":null,"reasoning_effort":null,"functions":null,
       "function_call":null,"grammar":null,"json_schema":null,"parallel_tool_calls":null)");
   ASSERT_TRUE(request.ok()) << request.error().message;
-  EXPECT_EQ(request->options.sampling.temperature, SamplingParams{}.temperature);
+  EXPECT_EQ(request->options.sampling.temperature, engine::SamplingParams{}.temperature);
 }
 
 TEST(DecodeChat, ReadsEverySamplingField) {
@@ -104,7 +104,7 @@ TEST(DecodeChat, ReadsEverySamplingField) {
       "mirostat":2,"mirostat_tau":4,"mirostat_eta":0.5,"min_keep":3,"ignore_eos":true,
       "samplers":["top_k","temperature"],"seed":42,"reasoning_budget_tokens":100)");
   ASSERT_TRUE(request.ok()) << request.error().message;
-  const SamplingParams& s = request->options.sampling;
+  const engine::SamplingParams& s = request->options.sampling;
   EXPECT_EQ(s.temperature, 1.5F);
   EXPECT_EQ(s.top_k, -1);
   EXPECT_EQ(s.top_p, 0.0F);
@@ -138,11 +138,11 @@ TEST(DecodeChat, AliasesAndSpecialValues) {
   const auto request = chat_with(R"("repetition_penalty":1.5,"thinking_budget_tokens":7,
       "repeat_last_n":-1,"dry_base":0.5,"samplers":"kt","n_cmpl":2)");
   ASSERT_TRUE(request.ok()) << request.error().message;
-  const SamplingParams& s = request->options.sampling;
+  const engine::SamplingParams& s = request->options.sampling;
   EXPECT_EQ(s.repeat_penalty, 1.5F);
   EXPECT_EQ(s.reasoning_budget_tokens, 7);
   EXPECT_EQ(s.repeat_last_n, 1 << 20);
-  EXPECT_EQ(s.dry_base, SamplingParams{}.dry_base);
+  EXPECT_EQ(s.dry_base, engine::SamplingParams{}.dry_base);
   EXPECT_EQ(s.samplers, (std::vector<std::string>{"top_k", "temperature"}));
   EXPECT_EQ(request->options.n, 2);
 }
@@ -644,4 +644,4 @@ TEST(ChatRequest, DeepGrammarsAreRefusedHoweverTheyAreDressed) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -6,7 +6,7 @@
 
 #include "api/json_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 // OpenAI's stand-in for a probability of zero.
@@ -23,7 +23,7 @@ void append_usage(std::string& out, const Usage& usage) {
 
 double ratio(double a, double b) { return b > 0.0 ? a / b : 0.0; }
 
-void append_timings(std::string& out, const Timings& timings) {
+void append_timings(std::string& out, const serve::Timings& timings) {
   ObjectWriter object(out);
   object.integer("cache_n", timings.cached_tokens);
   object.integer("prompt_n", timings.prompt_tokens);
@@ -40,7 +40,7 @@ void append_timings(std::string& out, const Timings& timings) {
   object.integer("draft_n_accepted", static_cast<std::int64_t>(timings.accepted_tokens));
 }
 
-void append_progress(std::string& out, const PromptProgress& progress) {
+void append_progress(std::string& out, const serve::PromptProgress& progress) {
   ObjectWriter object(out);
   object.integer("total", progress.total);
   object.integer("cache", progress.cached);
@@ -162,7 +162,7 @@ void append_head(ObjectWriter& object, const ReplyHead& head, std::string_view k
   object.text("system_fingerprint", head.system_fingerprint);
 }
 
-void append_tool_call(std::string& out, const ToolCall& call) {
+void append_tool_call(std::string& out, const engine::ToolCall& call) {
   ObjectWriter object(out);
   object.text("id", call.id);
   object.text("type", "function");
@@ -172,7 +172,7 @@ void append_tool_call(std::string& out, const ToolCall& call) {
 }
 
 // Content is null when the reply is calls and nothing else.
-void append_message(std::string& out, const Reply& reply) {
+void append_message(std::string& out, const engine::Reply& reply) {
   ObjectWriter object(out);
   object.text("role", "assistant");
   if (reply.content.empty() && !reply.tool_calls.empty())
@@ -182,7 +182,8 @@ void append_message(std::string& out, const Reply& reply) {
   if (!reply.reasoning.empty()) object.text("reasoning_content", reply.reasoning);
   if (reply.tool_calls.empty()) return;
   object.key("tool_calls");
-  append_array(out, reply.tool_calls, [&](const ToolCall& call) { append_tool_call(out, call); });
+  append_array(out, reply.tool_calls,
+               [&](const engine::ToolCall& call) { append_tool_call(out, call); });
 }
 
 void append_choice(std::string& out, const ChatChoice& choice) {
@@ -209,7 +210,7 @@ void append_choice(std::string& out, const TextChoice& choice) {
 
 struct Totals {
   const Usage& usage;
-  const Timings& timings;
+  const serve::Timings& timings;
   std::string_view cache_receipt;
 };
 
@@ -264,7 +265,7 @@ void close_choice(std::string& out, std::string_view finish_reason) {
   out += "}]";
 }
 
-std::string close_chunk(std::string out, const Timings* timings,
+std::string close_chunk(std::string out, const serve::Timings* timings,
                         std::string_view cache_receipt = {}) {
   if (timings != nullptr) append_timings(out += ",\"timings\":", *timings);
   if (!cache_receipt.empty()) (out += ",\"cache_receipt\":") += cache_receipt;
@@ -273,7 +274,7 @@ std::string close_chunk(std::string out, const Timings* timings,
 }
 
 // OpenAI: id, type and name come once; arguments are always a string.
-void append_tool_delta(std::string& out, std::size_t index, const ToolCall& call) {
+void append_tool_delta(std::string& out, std::size_t index, const engine::ToolCall& call) {
   ObjectWriter object(out);
   object.integer("index", static_cast<std::int64_t>(index));
   if (!call.id.empty()) {
@@ -285,7 +286,7 @@ void append_tool_delta(std::string& out, std::size_t index, const ToolCall& call
   function.text("arguments", call.arguments);
 }
 
-void append_delta(std::string& out, const ReplyDelta& delta) {
+void append_delta(std::string& out, const engine::ReplyDelta& delta) {
   ObjectWriter object(out);
   if (!delta.reasoning.empty()) object.text("reasoning_content", delta.reasoning);
   if (!delta.content.empty()) object.text("content", delta.content);
@@ -295,7 +296,7 @@ void append_delta(std::string& out, const ReplyDelta& delta) {
   out += ']';
 }
 
-std::string progress_chunk(std::string out, const PromptProgress& progress) {
+std::string progress_chunk(std::string out, const serve::PromptProgress& progress) {
   close_choice(out, "");
   append_progress(out += ",\"prompt_progress\":", progress);
   return close_chunk(std::move(out), nullptr);
@@ -360,34 +361,35 @@ void append_error(std::string& out, const Error& error,
 
 }  // namespace
 
-Usage usage_of(const Finished& finished) {
+Usage usage_of(const serve::Finished& finished) {
   return {.prompt_tokens = finished.prompt_tokens,
           .completion_tokens = finished.timings.predicted_tokens,
           .cached_tokens = finished.timings.cached_tokens};
 }
 
-TokenLogprobs logprobs_of(const TokenReport& report,
+TokenLogprobs logprobs_of(const serve::TokenReport& report,
                           const std::function<std::string(Token)>& piece) {
   TokenLogprobs logprobs;
   logprobs.chosen = {report.sampled.token, report.text, report.sampled.logprob};
-  for (const TokenLogprob& top : report.sampled.top)
+  for (const engine::TokenLogprob& top : report.sampled.top)
     logprobs.top.push_back({top.token, piece(top.token), top.logprob});
   return logprobs;
 }
 
-std::string_view finish_reason_name(FinishReason reason, bool has_tool_calls) {
-  if (reason == FinishReason::kMaxTokens || reason == FinishReason::kContextFull) return "length";
+std::string_view finish_reason_name(serve::FinishReason reason, bool has_tool_calls) {
+  if (reason == serve::FinishReason::kMaxTokens || reason == serve::FinishReason::kContextFull)
+    return "length";
   return has_tool_calls ? "tool_calls" : "stop";
 }
 
 std::string chat_completion(const ReplyHead& head, const std::vector<ChatChoice>& choices,
-                            const Usage& usage, const Timings& timings,
+                            const Usage& usage, const serve::Timings& timings,
                             std::string_view cache_receipt) {
   return completion(head, "chat.completion", choices, {usage, timings, cache_receipt});
 }
 
 std::string text_completion(const ReplyHead& head, const std::vector<TextChoice>& choices,
-                            const Usage& usage, const Timings& timings,
+                            const Usage& usage, const serve::Timings& timings,
                             std::string_view cache_receipt) {
   return completion(head, "text_completion", choices, {usage, timings, cache_receipt});
 }
@@ -407,7 +409,7 @@ std::string chat_role_chunk(const ChunkHead& head, int index) {
   return close_chunk(std::move(out), nullptr);
 }
 
-std::string chat_delta_chunk(const ChunkHead& head, int index, const ReplyDelta& delta,
+std::string chat_delta_chunk(const ChunkHead& head, int index, const engine::ReplyDelta& delta,
                              const ChunkExtras& extras) {
   std::string out = open_chunk(head, index, "delta");
   append_delta(out, delta);
@@ -417,7 +419,7 @@ std::string chat_delta_chunk(const ChunkHead& head, int index, const ReplyDelta&
 }
 
 std::string chat_finish_chunk(const ChunkHead& head, int index, std::string_view finish_reason,
-                              const Timings* timings, std::string_view cache_receipt) {
+                              const serve::Timings* timings, std::string_view cache_receipt) {
   std::string out = open_chunk(head, index, "delta");
   out += "{}";
   close_choice(out, finish_reason);
@@ -438,25 +440,27 @@ std::string text_delta_chunk(const ChunkHead& head, int index, std::string_view 
 }
 
 std::string text_finish_chunk(const ChunkHead& head, int index, std::string_view finish_reason,
-                              const Timings* timings, std::string_view cache_receipt) {
+                              const serve::Timings* timings, std::string_view cache_receipt) {
   std::string out = open_chunk(head, index, "text");
   out += "\"\",\"logprobs\":null";
   close_choice(out, finish_reason);
   return close_chunk(std::move(out), timings, cache_receipt);
 }
 
-std::string usage_chunk(const ChunkHead& head, const Usage& usage, const Timings* timings,
+std::string usage_chunk(const ChunkHead& head, const Usage& usage, const serve::Timings* timings,
                         std::string_view cache_receipt) {
   std::string out = head.json() + ",\"choices\":[],\"usage\":";
   append_usage(out, usage);
   return close_chunk(std::move(out), timings, cache_receipt);
 }
 
-std::string chat_progress_chunk(const ChunkHead& head, int index, const PromptProgress& progress) {
+std::string chat_progress_chunk(const ChunkHead& head, int index,
+                                const serve::PromptProgress& progress) {
   return progress_chunk(open_chunk(head, index, "delta") + "{}", progress);
 }
 
-std::string text_progress_chunk(const ChunkHead& head, int index, const PromptProgress& progress) {
+std::string text_progress_chunk(const ChunkHead& head, int index,
+                                const serve::PromptProgress& progress) {
   return progress_chunk(open_chunk(head, index, "text") + "\"\",\"logprobs\":null", progress);
 }
 
@@ -487,4 +491,4 @@ std::string http_error_json(int status, std::string_view message) {
   return out + '}';
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

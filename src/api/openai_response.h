@@ -26,7 +26,7 @@
 #include "engine/text.h"
 #include "serve/request.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // What every object of one response repeats.
 struct ReplyHead {
@@ -41,7 +41,7 @@ struct Usage {
   TokenPos completion_tokens = 0;
   TokenPos cached_tokens = 0;
 };
-[[nodiscard]] Usage usage_of(const Finished& finished);
+[[nodiscard]] Usage usage_of(const serve::Finished& finished);
 
 struct TokenChoice {
   Token token = 0;
@@ -55,18 +55,18 @@ struct TokenLogprobs {
 };
 
 // `piece` gives a token's bytes; see TextModel::piece.
-[[nodiscard]] TokenLogprobs logprobs_of(const TokenReport& report,
+[[nodiscard]] TokenLogprobs logprobs_of(const serve::TokenReport& report,
                                         const std::function<std::string(Token)>& piece);
 
 // "stop", "length" or "tool_calls".
-[[nodiscard]] std::string_view finish_reason_name(FinishReason reason, bool has_tool_calls);
+[[nodiscard]] std::string_view finish_reason_name(serve::FinishReason reason, bool has_tool_calls);
 
 // --- Whole answers ------------------------------------------------------------
 
 struct ChatChoice {
   int index = 0;
-  Reply reply;
-  FinishReason reason = FinishReason::kStopToken;
+  engine::Reply reply;
+  serve::FinishReason reason = serve::FinishReason::kStopToken;
   std::optional<std::vector<TokenLogprobs>> logprobs;
 };
 
@@ -74,18 +74,18 @@ struct TextChoice {
   int index = 0;
   std::string text;
   std::size_t echoed = 0;  // characters of the prompt that `text` begins with
-  FinishReason reason = FinishReason::kStopToken;
+  serve::FinishReason reason = serve::FinishReason::kStopToken;
   std::optional<std::vector<TokenLogprobs>> logprobs;
 };
 
 // `cache_receipt`, here and below, is JSON text; empty where it is not wanted.
 [[nodiscard]] std::string chat_completion(const ReplyHead& head,
                                           const std::vector<ChatChoice>& choices,
-                                          const Usage& usage, const Timings& timings,
+                                          const Usage& usage, const serve::Timings& timings,
                                           std::string_view cache_receipt = {});
 [[nodiscard]] std::string text_completion(const ReplyHead& head,
                                           const std::vector<TextChoice>& choices,
-                                          const Usage& usage, const Timings& timings,
+                                          const Usage& usage, const serve::Timings& timings,
                                           std::string_view cache_receipt = {});
 
 // --- Chunks of a stream -------------------------------------------------------
@@ -105,28 +105,32 @@ class ChunkHead {
 // What a chunk may carry beside its text.
 struct ChunkExtras {
   const std::vector<TokenLogprobs>* logprobs = nullptr;  // of the tokens in this chunk
-  std::size_t text_offset = 0;       // text chunks: characters sent before; see text_characters
-  const Timings* timings = nullptr;  // timings_per_token, or the last chunk
+  std::size_t text_offset = 0;  // text chunks: characters sent before; see text_characters
+  const serve::Timings* timings = nullptr;  // timings_per_token, or the last chunk
 };
 
 [[nodiscard]] std::string chat_role_chunk(const ChunkHead& head, int index);
 [[nodiscard]] std::string chat_delta_chunk(const ChunkHead& head, int index,
-                                           const ReplyDelta& delta, const ChunkExtras& extras = {});
+                                           const engine::ReplyDelta& delta,
+                                           const ChunkExtras& extras = {});
 [[nodiscard]] std::string chat_finish_chunk(const ChunkHead& head, int index,
-                                            std::string_view finish_reason, const Timings* timings,
+                                            std::string_view finish_reason,
+                                            const serve::Timings* timings,
                                             std::string_view cache_receipt = {});
 [[nodiscard]] std::string text_delta_chunk(const ChunkHead& head, int index, std::string_view text,
                                            const ChunkExtras& extras = {});
 [[nodiscard]] std::string text_finish_chunk(const ChunkHead& head, int index,
-                                            std::string_view finish_reason, const Timings* timings,
+                                            std::string_view finish_reason,
+                                            const serve::Timings* timings,
                                             std::string_view cache_receipt = {});
 // Chat or text: `choices` is empty.
 [[nodiscard]] std::string usage_chunk(const ChunkHead& head, const Usage& usage,
-                                      const Timings* timings, std::string_view cache_receipt = {});
+                                      const serve::Timings* timings,
+                                      std::string_view cache_receipt = {});
 [[nodiscard]] std::string chat_progress_chunk(const ChunkHead& head, int index,
-                                              const PromptProgress& progress);
+                                              const serve::PromptProgress& progress);
 [[nodiscard]] std::string text_progress_chunk(const ChunkHead& head, int index,
-                                              const PromptProgress& progress);
+                                              const serve::PromptProgress& progress);
 
 // Characters, as text_offset counts them.
 [[nodiscard]] std::size_t text_characters(std::string_view text);
@@ -148,4 +152,4 @@ struct ContextOverflow {
 // For failures of HTTP itself, which have a status and no ErrorCode.
 [[nodiscard]] std::string http_error_json(int status, std::string_view message);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

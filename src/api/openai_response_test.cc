@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 using nlohmann::json;
@@ -16,12 +16,12 @@ const ReplyHead kHead{.id = "chatcmpl-1",
                       .model = "a \"model\"",
                       .system_fingerprint = "hf-1"};
 const Usage kUsage{.prompt_tokens = 10, .completion_tokens = 5, .cached_tokens = 8};
-const Timings kTimings{.cached_tokens = 8,
-                       .prompt_tokens = 2,
-                       .prompt_ms = 4.0,
-                       .predicted_tokens = 5,
-                       .predicted_ms = 10.0,
-                       .queued_ms = 0.0};
+const serve::Timings kTimings{.cached_tokens = 8,
+                              .prompt_tokens = 2,
+                              .prompt_ms = 4.0,
+                              .predicted_tokens = 5,
+                              .predicted_ms = 10.0,
+                              .queued_ms = 0.0};
 
 // Every builder's output has to be JSON; a mistake shows as a discarded value.
 json parsed(const std::string& text) {
@@ -43,7 +43,7 @@ json only_choice(const json& chunk) {
   return chunk["choices"][0];
 }
 
-json delta_of(const ReplyDelta& delta) {
+json delta_of(const engine::ReplyDelta& delta) {
   const json chunk = parsed(chat_delta_chunk(ChunkHead::chat(kHead), 1, delta));
   expect_head(chunk, "chat.completion.chunk");
   EXPECT_EQ(only_choice(chunk)["index"], 1);
@@ -52,8 +52,8 @@ json delta_of(const ReplyDelta& delta) {
   return only_choice(chunk)["delta"];
 }
 
-ReplyDelta content_delta(std::string content) {
-  ReplyDelta delta;
+engine::ReplyDelta content_delta(std::string content) {
+  engine::ReplyDelta delta;
   delta.content = std::move(content);
   return delta;
 }
@@ -119,11 +119,11 @@ TEST(ChatCompletion, Logprobs) {
 }
 
 TEST(FinishReason, Names) {
-  EXPECT_EQ(finish_reason_name(FinishReason::kStopToken, false), "stop");
-  EXPECT_EQ(finish_reason_name(FinishReason::kStopString, false), "stop");
-  EXPECT_EQ(finish_reason_name(FinishReason::kStopToken, true), "tool_calls");
-  EXPECT_EQ(finish_reason_name(FinishReason::kMaxTokens, true), "length");
-  EXPECT_EQ(finish_reason_name(FinishReason::kContextFull, false), "length");
+  EXPECT_EQ(finish_reason_name(serve::FinishReason::kStopToken, false), "stop");
+  EXPECT_EQ(finish_reason_name(serve::FinishReason::kStopString, false), "stop");
+  EXPECT_EQ(finish_reason_name(serve::FinishReason::kStopToken, true), "tool_calls");
+  EXPECT_EQ(finish_reason_name(serve::FinishReason::kMaxTokens, true), "length");
+  EXPECT_EQ(finish_reason_name(serve::FinishReason::kContextFull, false), "length");
 }
 
 TEST(ChatChunks, RoleComesFirstWithNullContent) {
@@ -133,10 +133,10 @@ TEST(ChatChunks, RoleComesFirstWithNullContent) {
 
 TEST(ChatChunks, Deltas) {
   EXPECT_EQ(delta_of(content_delta("a\"b\n")), json({{"content", "a\"b\n"}}));
-  ReplyDelta reasoning;
+  engine::ReplyDelta reasoning;
   reasoning.reasoning = "hm";
   EXPECT_EQ(delta_of(reasoning), json({{"reasoning_content", "hm"}}));
-  ReplyDelta call;
+  engine::ReplyDelta call;
   call.tool_index = 1;
   call.tool = {.id = "c1", .name = "f", .arguments = ""};
   EXPECT_EQ(delta_of(call), json::parse(R"({"tool_calls":[{"index":1,"id":"c1",
@@ -176,7 +176,7 @@ TEST(ChatChunks, FinishUsageAndProgress) {
   EXPECT_EQ(parsed(chat_finish_chunk(head, 0, "stop", &kTimings, "[null]"))["cache_receipt"],
             json::array({nullptr}));
 
-  const PromptProgress progress{.total = 100, .cached = 20, .processed = 60, .ms = 1.5};
+  const serve::PromptProgress progress{.total = 100, .cached = 20, .processed = 60, .ms = 1.5};
   const json chunk = parsed(chat_progress_chunk(head, 0, progress));
   EXPECT_EQ(only_choice(chunk)["delta"], json::object());
   EXPECT_EQ(chunk["prompt_progress"],
@@ -186,7 +186,7 @@ TEST(ChatChunks, FinishUsageAndProgress) {
 TEST(TextCompletion, HasTheLegacyShape) {
   TextChoice choice;
   choice.text = "ab";
-  choice.reason = FinishReason::kMaxTokens;
+  choice.reason = serve::FinishReason::kMaxTokens;
   choice.logprobs = some_logprobs();
   const json object = parsed(text_completion(kHead, {choice}, kUsage, kTimings));
   expect_head(object, "text_completion");
@@ -211,7 +211,7 @@ TEST(TextChunks, OffsetsGoOnFromChunkToChunk) {
 }
 
 TEST(Logprobs, TakeTheTextOfAlternativesFromTheVocabulary) {
-  TokenReport report;
+  serve::TokenReport report;
   report.sampled = {.token = 1, .logprob = -0.25F, .top = {{2, -1.0F}}};
   report.text = "one";
   const TokenLogprobs logprobs =
@@ -221,7 +221,7 @@ TEST(Logprobs, TakeTheTextOfAlternativesFromTheVocabulary) {
 }
 
 TEST(UsageOf, CountsGeneratedTokens) {
-  Finished finished;
+  serve::Finished finished;
   finished.prompt_tokens = 10;
   finished.timings = kTimings;
   EXPECT_EQ(usage_of(finished).completion_tokens, 5);
@@ -267,4 +267,4 @@ TEST(Errors, Shape) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::api

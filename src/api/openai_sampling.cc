@@ -8,7 +8,7 @@
 
 #include "api/openai_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 constexpr std::uint32_t kRandomSeed = 0xFFFFFFFF;  // llama.cpp's name for "choose one"
@@ -22,48 +22,48 @@ constexpr double kBiasMax = 1e6;
 
 struct FloatField {
   const char* name;
-  float SamplingParams::*member;
+  float engine::SamplingParams::*member;
   double min;
   double max;
 };
 
 constexpr FloatField kFloatFields[] = {
-    {"temperature", &SamplingParams::temperature, 0, 100},
-    {"top_p", &SamplingParams::top_p, 0, 1},
-    {"min_p", &SamplingParams::min_p, 0, 1},
-    {"typical_p", &SamplingParams::typical_p, 0, 1},
-    {"top_n_sigma", &SamplingParams::top_n_sigma, -100, 100},
-    {"xtc_probability", &SamplingParams::xtc_probability, 0, 1},
-    {"xtc_threshold", &SamplingParams::xtc_threshold, 0, 1},
-    {"dynatemp_range", &SamplingParams::dynatemp_range, 0, 100},
-    {"dynatemp_exponent", &SamplingParams::dynatemp_exponent, 0, 100},
+    {"temperature", &engine::SamplingParams::temperature, 0, 100},
+    {"top_p", &engine::SamplingParams::top_p, 0, 1},
+    {"min_p", &engine::SamplingParams::min_p, 0, 1},
+    {"typical_p", &engine::SamplingParams::typical_p, 0, 1},
+    {"top_n_sigma", &engine::SamplingParams::top_n_sigma, -100, 100},
+    {"xtc_probability", &engine::SamplingParams::xtc_probability, 0, 1},
+    {"xtc_threshold", &engine::SamplingParams::xtc_threshold, 0, 1},
+    {"dynatemp_range", &engine::SamplingParams::dynatemp_range, 0, 100},
+    {"dynatemp_exponent", &engine::SamplingParams::dynatemp_exponent, 0, 100},
     // A logit is divided by it, so zero is out.
-    {"repetition_penalty", &SamplingParams::repeat_penalty, 0.01, 100},
-    {"repeat_penalty", &SamplingParams::repeat_penalty, 0.01, 100},
-    {"presence_penalty", &SamplingParams::presence_penalty, -2, 2},
-    {"frequency_penalty", &SamplingParams::frequency_penalty, -2, 2},
-    {"dry_multiplier", &SamplingParams::dry_multiplier, 0, 100},
-    {"dry_base", &SamplingParams::dry_base, 0, 100},
-    {"mirostat_tau", &SamplingParams::mirostat_tau, 0, 100},
-    {"mirostat_eta", &SamplingParams::mirostat_eta, 0, 100},
+    {"repetition_penalty", &engine::SamplingParams::repeat_penalty, 0.01, 100},
+    {"repeat_penalty", &engine::SamplingParams::repeat_penalty, 0.01, 100},
+    {"presence_penalty", &engine::SamplingParams::presence_penalty, -2, 2},
+    {"frequency_penalty", &engine::SamplingParams::frequency_penalty, -2, 2},
+    {"dry_multiplier", &engine::SamplingParams::dry_multiplier, 0, 100},
+    {"dry_base", &engine::SamplingParams::dry_base, 0, 100},
+    {"mirostat_tau", &engine::SamplingParams::mirostat_tau, 0, 100},
+    {"mirostat_eta", &engine::SamplingParams::mirostat_eta, 0, 100},
 };
 
 struct IntField {
   const char* name;
-  int SamplingParams::*member;
+  int engine::SamplingParams::*member;
   std::int64_t min;
   std::int64_t max;
 };
 
 constexpr IntField kIntFields[] = {
-    {"top_k", &SamplingParams::top_k, -1, kIntMax},
-    {"repeat_last_n", &SamplingParams::repeat_last_n, -1, kWindowTokensMax},
-    {"dry_allowed_length", &SamplingParams::dry_allowed_length, 0, kIntMax},
-    {"dry_penalty_last_n", &SamplingParams::dry_penalty_last_n, -1, kWindowTokensMax},
-    {"mirostat", &SamplingParams::mirostat, 0, 2},
-    {"min_keep", &SamplingParams::min_keep, 0, kIntMax},
-    {"thinking_budget_tokens", &SamplingParams::reasoning_budget_tokens, -1, kIntMax},
-    {"reasoning_budget_tokens", &SamplingParams::reasoning_budget_tokens, -1, kIntMax},
+    {"top_k", &engine::SamplingParams::top_k, -1, kIntMax},
+    {"repeat_last_n", &engine::SamplingParams::repeat_last_n, -1, kWindowTokensMax},
+    {"dry_allowed_length", &engine::SamplingParams::dry_allowed_length, 0, kIntMax},
+    {"dry_penalty_last_n", &engine::SamplingParams::dry_penalty_last_n, -1, kWindowTokensMax},
+    {"mirostat", &engine::SamplingParams::mirostat, 0, 2},
+    {"min_keep", &engine::SamplingParams::min_keep, 0, kIntMax},
+    {"thinking_budget_tokens", &engine::SamplingParams::reasoning_budget_tokens, -1, kIntMax},
+    {"reasoning_budget_tokens", &engine::SamplingParams::reasoning_budget_tokens, -1, kIntMax},
 };
 
 // The single letters by which llama-server also knows its samplers.
@@ -72,7 +72,7 @@ constexpr std::pair<char, const char*> kSamplerLetters[] = {
     {'m', "min_p"}, {'x', "xtc"},   {'t', "temperature"}, {'e', "penalties"},
 };
 
-void read_numbers(const JsonFields& body, SamplingParams& sampling) {
+void read_numbers(const JsonFields& body, engine::SamplingParams& sampling) {
   for (const FloatField& field : kFloatFields)
     if (const auto value = body.number(field.name, field.min, field.max))
       sampling.*field.member = static_cast<float>(*value);
@@ -83,7 +83,8 @@ void read_numbers(const JsonFields& body, SamplingParams& sampling) {
 
 // Values with a meaning of their own: a window of -1 is the whole context, a
 // budget of -1 and a dry_base below 1 are the server's.
-void resolve_special_values(const SamplingParams& defaults, SamplingParams& sampling) {
+void resolve_special_values(const engine::SamplingParams& defaults,
+                            engine::SamplingParams& sampling) {
   for (int* window : {&sampling.repeat_last_n, &sampling.dry_penalty_last_n})
     if (*window < 0) *window = static_cast<int>(kWindowTokensMax);
   if (sampling.reasoning_budget_tokens < 0)
@@ -98,7 +99,7 @@ std::optional<std::uint32_t> seed_of(std::int64_t seed) {
   return folded == kRandomSeed ? 0 : folded;
 }
 
-void read_seed(const JsonFields& body, SamplingParams& sampling) {
+void read_seed(const JsonFields& body, engine::SamplingParams& sampling) {
   constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   if (const auto seed = body.integer("seed", kMin, kMax)) sampling.seed = seed_of(*seed);
@@ -122,7 +123,7 @@ std::vector<std::string> samplers_from_letters(const JsonFields& body, const std
   return names;
 }
 
-void read_samplers(const JsonFields& body, SamplingParams& sampling) {
+void read_samplers(const JsonFields& body, engine::SamplingParams& sampling) {
   const Json* value = body.find("samplers");
   if (value == nullptr) return;
   if (value->is_string())
@@ -148,7 +149,7 @@ std::optional<float> bias_of(const Json& value) {
 }
 
 void add_bias(const JsonFields& body, std::optional<Token> token, const Json& value,
-              SamplingParams& sampling) {
+              engine::SamplingParams& sampling) {
   const std::optional<float> bias = bias_of(value);
   if (!token)
     body.fail("logit_bias", "must name tokens by ids of the vocabulary");
@@ -160,7 +161,7 @@ void add_bias(const JsonFields& body, std::optional<Token> token, const Json& va
 
 // {"15043": -100, "2": false}, or [[15043, -100], [2, false]].
 void read_logit_bias(const JsonFields& body, const ChatDefaults& defaults,
-                     SamplingParams& sampling) {
+                     engine::SamplingParams& sampling) {
   const Json* bias = body.find("logit_bias");
   if (bias == nullptr) return;
   sampling.logit_bias.clear();
@@ -179,8 +180,8 @@ void read_logit_bias(const JsonFields& body, const ChatDefaults& defaults,
 
 }  // namespace
 
-SamplingParams read_sampling(const JsonFields& body, const ChatDefaults& defaults) {
-  SamplingParams sampling = defaults.sampling;
+engine::SamplingParams read_sampling(const JsonFields& body, const ChatDefaults& defaults) {
+  engine::SamplingParams sampling = defaults.sampling;
   read_numbers(body, sampling);
   resolve_special_values(defaults.sampling, sampling);
   read_seed(body, sampling);
@@ -192,4 +193,4 @@ SamplingParams read_sampling(const JsonFields& body, const ChatDefaults& default
   return sampling;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

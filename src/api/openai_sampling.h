@@ -5,10 +5,11 @@
 #include "api/openai_request.h"
 #include "engine/sampling.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 // The server's defaults, with what the request says in their place. Logprobs,
 // grammar and JSON schema are not read here.
-[[nodiscard]] SamplingParams read_sampling(const JsonFields& body, const ChatDefaults& defaults);
+[[nodiscard]] engine::SamplingParams read_sampling(const JsonFields& body,
+                                                   const ChatDefaults& defaults);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -10,7 +10,7 @@
 
 #include "api/openai_fields.h"
 
-namespace holdfast {
+namespace holdfast::api {
 namespace {
 
 struct Tool {
@@ -136,7 +136,7 @@ void refuse_legacy_functions(const JsonFields& body) {
 
 }  // namespace
 
-void read_tool_fields(const JsonFields& body, ChatInput& input) {
+void read_tool_fields(const JsonFields& body, engine::ChatInput& input) {
   refuse_legacy_functions(body);
   std::vector<Tool> tools = read_tools(body);
   const ToolChoice choice = read_tool_choice(body);
@@ -147,4 +147,4 @@ void read_tool_fields(const JsonFields& body, ChatInput& input) {
   input.parallel_tool_calls = body.boolean("parallel_tool_calls");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -17,7 +17,7 @@
 #include "api/worker.h"
 #include "cache/slot_file.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 namespace asio = boost::asio;
 
@@ -62,7 +62,7 @@ Result<Json> body_of(const HttpRequest& request) {
 void read_filename(const JsonFields& fields, SlotOrder& order) {
   if (order.action == Action::kErase) return;
   order.filename = required_text(fields, "filename");
-  const char* const why = bad_slot_file_name(order.filename);
+  const char* const why = cache::bad_slot_file_name(order.filename);
   if (why != nullptr) fields.fail("filename", why);  // the first mistake counts
 }
 
@@ -106,9 +106,9 @@ double ms_since(Stopwatch::time_point began) {
 struct Deed {
   const SlotContext& context;
   const SlotOrder& order;
-  SlotAsk ask;
+  serve::SlotAsk ask;
 
-  [[nodiscard]] Scheduler& scheduler() const { return *context.backend->scheduler; }
+  [[nodiscard]] serve::Scheduler& scheduler() const { return *context.backend->scheduler; }
 };
 
 // "'x.bin' cannot be restored: it is cut off. Slot 0 is as it was."
@@ -144,17 +144,17 @@ HttpResponse done(const SlotOrder& order, const Moved& moved) {
 
 asio::awaitable<HttpResponse> save(Deed deed) {
   const SlotOrder& order = deed.order;
-  const BeginAsking<SlotCopy> begin = [&](SlotAnswer<SlotCopy> answer) {
+  const BeginAsking<serve::SlotCopy> begin = [&](serve::SlotAnswer<serve::SlotCopy> answer) {
     deed.scheduler().save_slot(deed.ask, std::move(answer));
   };
-  const auto copy = co_await answered<SlotCopy>(deed.context.io, begin);
+  const auto copy = co_await answered<serve::SlotCopy>(deed.context.io, begin);
   if (!copy) co_return error_response(copy.error());
   const auto began = Stopwatch::now();
   const auto write = [&] {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-    return write_slot_file(*deed.context.backend->slot_files, order.filename, copy->state,
-                           slot_owner(order.tenant), now_ms);
+    return cache::write_slot_file(*deed.context.backend->slot_files, order.filename, copy->state,
+                                  cache::slot_owner(order.tenant), now_ms);
   };
   const auto written = co_await on_worker(deed.context.files, write);
   if (!written) co_return error_response(about_file(order, written.error()));
@@ -165,23 +165,24 @@ asio::awaitable<HttpResponse> restore(Deed deed) {
   const SlotOrder& order = deed.order;
   const auto began = Stopwatch::now();
   const auto read = [&] {
-    return read_slot_file(*deed.context.backend->slot_files, order.filename,
-                          slot_owner(order.tenant), deed.scheduler().slot_limits(order.space));
+    return cache::read_slot_file(*deed.context.backend->slot_files, order.filename,
+                                 cache::slot_owner(order.tenant),
+                                 deed.scheduler().slot_limits(order.space));
   };
   auto file = co_await on_worker(deed.context.files, read);
   if (!file) co_return error_response(about_file(order, file.error()));
   const double read_ms = ms_since(began);
-  const auto state = std::make_shared<const SlotState>(std::move(file->state));
-  const BeginAsking<SlotBrought> begin = [&](SlotAnswer<SlotBrought> answer) {
+  const auto state = std::make_shared<const cache::SlotState>(std::move(file->state));
+  const BeginAsking<serve::SlotBrought> begin = [&](serve::SlotAnswer<serve::SlotBrought> answer) {
     deed.scheduler().restore_slot(deed.ask, state, std::move(answer));
   };
-  const auto restored = co_await answered<SlotBrought>(deed.context.io, begin);
+  const auto restored = co_await answered<serve::SlotBrought>(deed.context.io, begin);
   if (!restored) co_return error_response(restored.error());
   co_return done(order, Moved{restored->tokens, file->bytes, read_ms + restored->ms});
 }
 
 asio::awaitable<HttpResponse> erase(Deed deed) {
-  const BeginAsking<TokenPos> begin = [&](SlotAnswer<TokenPos> answer) {
+  const BeginAsking<TokenPos> begin = [&](serve::SlotAnswer<TokenPos> answer) {
     deed.scheduler().erase_slot(deed.ask, std::move(answer));
   };
   const auto erased = co_await answered<TokenPos>(deed.context.io, begin);
@@ -216,4 +217,4 @@ asio::awaitable<void> answer_slot_action(SlotContext context, std::string slot,
   co_await responder.send(std::move(response));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

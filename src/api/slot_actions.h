@@ -20,7 +20,7 @@
 #include "api/backend.h"
 #include "api/http_server.h"
 
-namespace holdfast {
+namespace holdfast::api {
 
 struct SlotContext {
   std::shared_ptr<const Backend> backend;
@@ -34,4 +34,4 @@ boost::asio::awaitable<void> answer_slot_action(SlotContext context, std::string
                                                 const HttpRequest& request,
                                                 HttpResponder& responder);
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -8,7 +8,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace holdfast {
+namespace holdfast::api {
 
 // Comes back to the caller's thread with the result. What `work` refers to must
 // live until then; it does, if it belongs to the awaiting coroutine.
@@ -24,4 +24,4 @@ boost::asio::awaitable<std::invoke_result_t<Work>> on_worker(boost::asio::any_io
   co_return std::move(*outcome);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::api

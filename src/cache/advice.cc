@@ -11,7 +11,7 @@
 
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 // Fewer tokens than the smallest chunk are not worth a word.
@@ -284,22 +284,23 @@ std::string missing_advice(const Receipt& receipt, ByteCount budget) {
     case MissReason::kEvicted: break;
     default: return "";
   }
-  if (receipt.missing.evicted.reason != EvictReason::kBudget) return "";
+  if (receipt.missing.evicted.reason != tree::EvictReason::kBudget) return "";
   if (budget == 0) return "The cache had no room for it: raise --cache-ram.";
   return "The cache of " + human_bytes(budget) + " had no room for it: raise --cache-ram, for " +
          "example to " + std::to_string(2 * (budget >> 20U)) + " (MiB).";
 }
 
-std::string eviction_cause(EvictReason reason) {
+std::string eviction_cause(tree::EvictReason reason) {
   switch (reason) {
-    case EvictReason::kBudget: return "because the cache was full";
-    case EvictReason::kThinned: return "because one nearby serves almost as well";
-    case EvictReason::kDeadWeight: return "because nothing could be restored from it any more";
-    case EvictReason::kCorrupt: return "because it failed its verification";
-    case EvictReason::kCleared: return "because someone cleared the cache";
-    case EvictReason::kDisproved:
+    case tree::EvictReason::kBudget: return "because the cache was full";
+    case tree::EvictReason::kThinned: return "because one nearby serves almost as well";
+    case tree::EvictReason::kDeadWeight:
+      return "because nothing could be restored from it any more";
+    case tree::EvictReason::kCorrupt: return "because it failed its verification";
+    case tree::EvictReason::kCleared: return "because someone cleared the cache";
+    case tree::EvictReason::kDisproved:
       return "because a state came out otherwise when it was computed again";
-    case EvictReason::kNone: break;
+    case tree::EvictReason::kNone: break;
   }
   return "for a reason that was not noted";
 }
@@ -376,4 +377,4 @@ std::string utc_text(std::int64_t unix_ms) {
   return text.data();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -19,7 +19,7 @@
 
 #include "cache/receipt.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Why known tokens were read again, for people; empty when nothing was missed.
 [[nodiscard]] std::string missing_sentence(const Receipt& receipt);
@@ -36,4 +36,4 @@ namespace holdfast {
 // "2026-11-15T06:41:22.123Z"
 [[nodiscard]] std::string utc_text(std::int64_t unix_ms);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 // A long prompt that parts from what is known early, in message `message`.
@@ -10,7 +10,7 @@ Receipt parted(Role role, int message, TokenPos position = 40) {
   Receipt receipt;
   receipt.prompt_tokens = 2000;
   receipt.matched = receipt.restorable = receipt.restored = position;
-  receipt.source = StartSource::kMemory;
+  receipt.source = plan::StartSource::kMemory;
   receipt.recomputed = receipt.prompt_tokens - position;
   receipt.difference = Difference{.position = position,
                                   .known = {1},
@@ -21,12 +21,12 @@ Receipt parted(Role role, int message, TokenPos position = 40) {
   return receipt;
 }
 
-Receipt missed(MissReason why, EvictReason reason = EvictReason::kNone) {
+Receipt missed(MissReason why, tree::EvictReason reason = tree::EvictReason::kNone) {
   Receipt receipt;
   receipt.prompt_tokens = 2000;
   receipt.matched = 1500;
   receipt.restorable = receipt.restored = 500;
-  receipt.source = StartSource::kMemory;
+  receipt.source = plan::StartSource::kMemory;
   receipt.recomputed = 1500;
   receipt.unix_ms = 1'794'724'892'123;
   receipt.missing = {
@@ -135,14 +135,14 @@ TEST(Advice, NothingMissedNothingSaid) {
 }
 
 TEST(Advice, ABudgetThatIsTooSmall) {
-  const Receipt receipt = missed(MissReason::kEvicted, EvictReason::kBudget);
+  const Receipt receipt = missed(MissReason::kEvicted, tree::EvictReason::kBudget);
   EXPECT_EQ(advice_for(receipt, "", "", ByteCount{2048} << 20U),
             "The cache of 2.0 GiB had no room for it: raise --cache-ram, for example to 4096 "
             "(MiB).");
   EXPECT_EQ(advice_for(receipt, "", ""), "The cache had no room for it: raise --cache-ram.");
   EXPECT_EQ(missing_sentence(receipt),
             "The state at token 1500 was dropped at 06:41:22 UTC because the cache was full.");
-  EXPECT_EQ(advice_for(missed(MissReason::kEvicted, EvictReason::kCleared), "", ""), "");
+  EXPECT_EQ(advice_for(missed(MissReason::kEvicted, tree::EvictReason::kCleared), "", ""), "");
 }
 
 TEST(Advice, SwitchesThatAreOff) {
@@ -177,7 +177,7 @@ TEST(Advice, ForeignStatesAreNoFaultOfThePrompt) {
 }
 
 TEST(Advice, SpeaksOfWhatCostsMore) {
-  Receipt receipt = missed(MissReason::kEvicted, EvictReason::kBudget);
+  Receipt receipt = missed(MissReason::kEvicted, tree::EvictReason::kBudget);
   receipt.difference = parted(Role::kTool, 5, 1500).difference;
   EXPECT_TRUE(mentions(advice_for(receipt, "a", "b"), "--cache-ram"));
   receipt.prompt_tokens = 9000;
@@ -197,4 +197,4 @@ TEST(UtcText, IsIso8601) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

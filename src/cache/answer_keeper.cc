@@ -2,23 +2,23 @@
 
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::cache {
 
 void AnswerKeeper::begin() { static_cast<void>(begin_anew()); }
 
-void AnswerKeeper::begin_in(FileSystem& files) {
+void AnswerKeeper::begin_in(tier::FileSystem& files) {
   files_ = &files;
   begin();
 }
 
-void AnswerKeeper::keep(const RememberedAnswer& answer) {
+void AnswerKeeper::keep(const tier::RememberedAnswer& answer) {
   if (!write(answer) && on_missed) on_missed();
 }
 
 // What is there goes first: a disk that is full lets nothing be begun.
 Result<void> AnswerKeeper::clear() {
   log_.reset();
-  const auto erased = AnswerLog::erase(*files_);
+  const auto erased = tier::AnswerLog::erase(*files_);
   begin();
   if (!erased) return erased.error();
   return {};
@@ -28,7 +28,7 @@ void AnswerKeeper::finish() {
   if (log_ == nullptr) begin();
 }
 
-bool AnswerKeeper::write(const RememberedAnswer& answer) {
+bool AnswerKeeper::write(const tier::RememberedAnswer& answer) {
   if (log_ == nullptr && clock_.now() < again_) return false;
   if (log_ == nullptr || !log_->has_room_for(answer)) return begin_anew();  // it is among them
   if (const auto appended = log_->append(answer); !appended) {
@@ -41,7 +41,7 @@ bool AnswerKeeper::write(const RememberedAnswer& answer) {
 
 bool AnswerKeeper::begin_anew() {
   log_.reset();
-  auto begun = AnswerLog::begin(*files_, history_.answers());
+  auto begun = tier::AnswerLog::begin(*files_, history_.answers());
   if (!begun) {
     note_trouble(begun.error().message);
     return false;
@@ -60,4 +60,4 @@ void AnswerKeeper::note_success() {
   if (std::exchange(in_trouble_, false) && on_trouble) on_trouble("");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

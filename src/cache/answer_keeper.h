@@ -21,14 +21,14 @@
 #include "env/clock.h"
 #include "tier/answer_log.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 class AnswerKeeper {
  public:
   static constexpr std::chrono::seconds kPauseAfterFailure{10};
 
   // REQUIRES: all of them outlive it.
-  AnswerKeeper(FileSystem& files, const TokenHistory& history, const Clock& clock)
+  AnswerKeeper(tier::FileSystem& files, const TokenHistory& history, const env::Clock& clock)
       : files_(&files), history_(history), clock_(clock) {}
 
   // Told of the first failure and, with nothing, of the first success after it; for the log.
@@ -39,26 +39,26 @@ class AnswerKeeper {
   // Writes all that is remembered; what was there before is removed. To be called first, and
   // again with the files of a folder that was rebuilt.
   void begin();
-  void begin_in(FileSystem& files);
+  void begin_in(tier::FileSystem& files);
   // REQUIRES: the history remembers it, or did.
-  void keep(const RememberedAnswer& answer);
+  void keep(const tier::RememberedAnswer& answer);
   // Removes all that is there, and starts over with what is remembered now.
   [[nodiscard]] Result<void> clear();
   // Nothing more will come: what was missed is tried once more.
   void finish();
 
  private:
-  [[nodiscard]] bool write(const RememberedAnswer& answer);
+  [[nodiscard]] bool write(const tier::RememberedAnswer& answer);
   [[nodiscard]] bool begin_anew();
   void note_trouble(const std::string& what);
   void note_success();
 
-  FileSystem* files_;
+  tier::FileSystem* files_;
   const TokenHistory& history_;
-  const Clock& clock_;
-  std::unique_ptr<AnswerLog> log_;  // null: the latest write failed
+  const env::Clock& clock_;
+  std::unique_ptr<tier::AnswerLog> log_;  // null: the latest write failed
   bool in_trouble_ = false;
-  Clock::TimePoint again_{};  // after a failure not before
+  env::Clock::TimePoint again_{};  // after a failure not before
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

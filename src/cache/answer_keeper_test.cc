@@ -4,16 +4,16 @@
 
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr Token kVocabulary = 1000;
 
-RememberedAnswer answer(std::uint64_t key, std::size_t ids = 10) {
+tier::RememberedAnswer answer(std::uint64_t key, std::size_t ids = 10) {
   return {key, {1, 2}, 3, 4, Tokens(ids, static_cast<Token>(key % kVocabulary))};
 }
 
-class HandClock final : public Clock {
+class HandClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return now_; }
   [[nodiscard]] std::int64_t unix_ms() const override { return 0; }
@@ -31,13 +31,14 @@ class AnswerKeeperTest : public ::testing::Test {
     keeper_.begin();
   }
   // As a server does: remembered first, then kept.
-  void say(const RememberedAnswer& said) {
+  void say(const tier::RememberedAnswer& said) {
     ASSERT_TRUE(history_.recall(said, kVocabulary));
     keeper_.keep(said);
   }
   [[nodiscard]] std::vector<std::uint64_t> written() {
     std::vector<std::uint64_t> keys;
-    AnswerLog::read(files_, [&](const RememberedAnswer& one) { keys.push_back(one.key); });
+    tier::AnswerLog::read(files_,
+                          [&](const tier::RememberedAnswer& one) { keys.push_back(one.key); });
     return keys;
   }
   [[nodiscard]] ByteCount bytes_written() {
@@ -49,7 +50,7 @@ class AnswerKeeperTest : public ::testing::Test {
   void make_room() { files_.set_capacity(ByteCount{1} << 30); }
   void wait_out() { clock_.advance(AnswerKeeper::kPauseAfterFailure); }
 
-  SimulatedFiles files_;
+  tier::SimulatedFiles files_;
   HandClock clock_;
   TokenHistory history_;
   AnswerKeeper keeper_{files_, history_, clock_};
@@ -98,12 +99,12 @@ TEST_F(AnswerKeeperTest, TheEndTriesOnceMore) {
 
 TEST_F(AnswerKeeperTest, AFullLogIsBegunAnewWithoutWhatIsForgotten) {
   constexpr std::size_t kIds = 1 << 20;
-  const std::uint64_t count = AnswerLog::kFileBytesMax / (kIds * sizeof(Token)) + 2;
+  const std::uint64_t count = tier::AnswerLog::kFileBytesMax / (kIds * sizeof(Token)) + 2;
   for (std::uint64_t key = 1; key <= count; ++key) say(answer(key, kIds));
   EXPECT_EQ(written().back(), count);
   EXPECT_EQ(missed_, 0);
   EXPECT_TRUE(told_.empty());
-  EXPECT_LT(bytes_written(), AnswerLog::kFileBytesMax);
+  EXPECT_LT(bytes_written(), tier::AnswerLog::kFileBytesMax);
 }
 
 TEST_F(AnswerKeeperTest, ClearedNothingIsLeftAndItGoesOn) {
@@ -127,13 +128,13 @@ TEST_F(AnswerKeeperTest, ClearingRemovesWhereNothingCanBeBegun) {
 
 TEST_F(AnswerKeeperTest, AFolderThatIsMadeAnewGetsAllThatIsRemembered) {
   say(answer(1));
-  SimulatedFiles fresh;
+  tier::SimulatedFiles fresh;
   keeper_.begin_in(fresh);
   say(answer(2));
   Keys keys;
-  AnswerLog::read(fresh, [&](const RememberedAnswer& one) { keys.push_back(one.key); });
+  tier::AnswerLog::read(fresh, [&](const tier::RememberedAnswer& one) { keys.push_back(one.key); });
   EXPECT_EQ(keys, (Keys{1, 2}));
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -1,6 +1,6 @@
 #include "cache/cache_core.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -43,4 +43,4 @@ bool CacheCore::keeps_ends(const Prompt& prompt) const {
   return !options.deterministic || engine.shape().find(PartKind::kWindow) == nullptr;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -14,19 +14,19 @@
 #include "engine/engine.h"
 #include "env/clock.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct CacheCore {
   CacheCore(const CacheWorld& world, CacheOptions given, CacheJournal* journal);
   CacheCore(const CacheCore&) = delete;
   CacheCore& operator=(const CacheCore&) = delete;
 
-  Engine& engine;
+  engine::Engine& engine;
   const CacheOptions options;
-  const Clock& clock;
-  Companion* const companion;   // may be null
-  ColdTier* const lower;        // may be null
-  CacheJournal* const journal;  // may be null
+  const env::Clock& clock;
+  engine::Companion* const companion;  // may be null
+  ColdTier* const lower;               // may be null
+  CacheJournal* const journal;         // may be null
   MemoryTier memory;
   PromptLogits ends;  // after memory, in whose budget it holds room
   SlotLedger slots;
@@ -34,14 +34,14 @@ struct CacheCore {
   CacheStatus totals;
   // When the latest request began. What a request keeps and drops does not depend on how fast it
   // is read.
-  Tick now = 0;
+  tree::Tick now = 0;
 
   // How much of a live state could be put into memory. In deterministic mode what lies on the
   // grid; and a snapshot can be taken only where the state stands.
   [[nodiscard]] TokenPos storable_length(const LiveSlot& slot) const;
   // Of that, what memory lacks.
   [[nodiscard]] ByteCount unsaved_bytes(const LiveSlot& slot) const;
-  [[nodiscard]] StartCosts start_costs() const {
+  [[nodiscard]] plan::StartCosts start_costs() const {
     return costs.start_costs(memory, engine.context_tokens());
   }
   // Whether the states of whole prompts are kept, and whether a prompt may begin with one.
@@ -51,4 +51,4 @@ struct CacheCore {
   }
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -1,6 +1,6 @@
 #include "cache/cache_journal.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 const char* request_end_name(RequestEnd end) {
   switch (end) {
@@ -15,4 +15,4 @@ const char* request_end_name(RequestEnd end) {
   return "unknown";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -31,7 +31,7 @@
 #include "env/clock.h"
 #include "plan/start_plan.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct CacheOptions;
 struct CacheStatus;
@@ -40,9 +40,9 @@ struct Awaited;
 
 // What the cache asks. Companion and tier below may be null.
 struct CacheWorld {
-  Engine* engine = nullptr;
-  const Clock* clock = nullptr;
-  Companion* companion = nullptr;
+  engine::Engine* engine = nullptr;
+  const env::Clock* clock = nullptr;
+  engine::Companion* companion = nullptr;
   ColdTier* lower = nullptr;
 };
 
@@ -87,15 +87,15 @@ class CacheJournal {
 
   // -- calls, by the names of StateCache --------------------------------------------
   virtual void plan(const Prompt&, std::span<const SlotId>) {}
-  virtual void planned(const StartPlan&) {}
+  virtual void planned(const plan::StartPlan&) {}
   virtual void worth_waiting_for(const Prompt&) {}
   virtual void waits_for(const std::optional<Awaited>&) {}
   virtual void ask_below(const Prompt&) {}
   // What has come, if anything.
-  virtual void go_on(const Prompt&, const StoreMatch*, const Brought*) {}
+  virtual void go_on(const Prompt&, const tier::StoreMatch*, const Brought*) {}
   virtual void begin(const Prompt&, SlotId, const Receipt&) {}
   virtual void before_chunk(SlotId) {}
-  virtual void prefilled(SlotId, TokenSpan, LogitsOf, Copies) {}
+  virtual void prefilled(SlotId, TokenSpan, engine::LogitsOf, Copies) {}
   virtual void copy_postponed(SlotId, ByteCount) {}
   virtual void decoded(SlotId, TokenSpan) {}
   virtual void emptied(SlotId) {}
@@ -133,4 +133,4 @@ class JournaledCall {
   CacheJournal* const journal_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -6,7 +6,7 @@
 #include "cache/memory_tier.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct CacheOptions {
   MemoryOptions memory;
@@ -27,4 +27,4 @@ struct CacheOptions {
   std::string fingerprint;  // shown by status()
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

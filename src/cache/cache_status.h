@@ -8,7 +8,7 @@
 #include "cache/disk_tier_status.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct CacheStatus {
   bool enabled = false;
@@ -59,4 +59,4 @@ struct CacheStatus {
   double fetch_seconds = 0.0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -5,7 +5,7 @@
 #include "plan/cuts.h"
 #include "plan/run_cuts.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -31,11 +31,11 @@ constexpr ByteCount kManySnapshots = 1024;
 constexpr TokenPos kSparse = 5;
 
 // What is promised of places near the end, as far as they take no more than a part of the room.
-NearEnd near_end_for(const CacheCore& core, const Prompt& prompt) {
+plan::NearEnd near_end_for(const CacheCore& core, const Prompt& prompt) {
   const TokenPos step = std::min(core.options.merged_chunk, core.engine.chunk_tokens_max());
   const TokenPos length = length_of(prompt.tokens);
-  return near_end_within(length, step, core.memory.snapshot_bytes(length),
-                         {core.memory.room(), core.memory.budget()});
+  return plan::near_end_within(length, step, core.memory.snapshot_bytes(length),
+                               {core.memory.room(), core.memory.budget()});
 }
 
 struct Spacing {
@@ -69,27 +69,28 @@ Spacing spacing_for(const CacheCore& core, const Prompt& prompt, TokenPos from) 
 // behind `last`, the last checkpoint.
 bool worth_its_end(const CacheCore& core, TokenPos length, TokenPos last) {
   const auto behind = static_cast<ByteCount>(length - last);
-  const StartCosts now = core.start_costs();
+  const plan::StartCosts now = core.start_costs();
   if (behind == 0 || !core.memory.could_hold(length)) return false;
   return behind * now.token + now.any_token > core.memory.snapshot_bytes(length);
 }
 
 // A slot's own places are thinned as they are taken, so it is offered every cut.
-void add_places_of_slot(CheckpointPlan& plan, PlacementInput input, TokenPos least) {
-  const std::vector<Checkpoint> for_memory = plan.due;
+void add_places_of_slot(CheckpointPlan& plan, plan::PlacementInput input, TokenPos least) {
+  const std::vector<plan::Checkpoint> for_memory = plan.due;
   input.spacing_min = least;
-  for (const Checkpoint& more : place_checkpoints(input)) {
-    if (std::ranges::binary_search(for_memory, more.position, {}, &Checkpoint::position)) continue;
+  for (const plan::Checkpoint& more : plan::place_checkpoints(input)) {
+    if (std::ranges::binary_search(for_memory, more.position, {}, &plan::Checkpoint::position))
+      continue;
     plan.due.push_back(more);
     plan.due_in_slot.push_back(more.position);
   }
-  std::ranges::sort(plan.due, {}, &Checkpoint::position);
+  std::ranges::sort(plan.due, {}, &plan::Checkpoint::position);
 }
 
 }  // namespace
 
 TokenPos scarce_distance(const CacheCore& core) {
-  return scarce_spacing(core.engine.shape(), kRecurrentSpacing);
+  return plan::scarce_spacing(core.engine.shape(), kRecurrentSpacing);
 }
 
 TokenPos sparse_distance(const CacheCore& core) { return kSparse * scarce_distance(core); }
@@ -98,22 +99,22 @@ CheckpointPlan plan_checkpoints(const CacheCore& core, const Prompt& prompt,
                                 const CheckpointInput& input) {
   const CacheOptions& options = core.options;
   const bool keeps_states = core.memory.enabled() && options.checkpoints;
-  RunCutsInput run;
+  plan::RunCutsInput run;
   run.grid = prompt.cuts;
   run.prompt_length = length_of(prompt.tokens);
   run.begin = input.restored;
   run.chunk_max = core.engine.chunk_tokens_max();
-  run.system_end = system_end(prompt.spans);
+  run.system_end = plan::system_end(prompt.spans);
   if (!options.deterministic) run.merged_max = std::min(options.merged_chunk, run.chunk_max);
   if (!options.deterministic && keeps_states) {
     run.header_end = prompt.header_end;
     run.junction = input.parts_at;
   }
   CheckpointPlan plan;
-  plan.cuts = run_cuts(run);
+  plan.cuts = plan::run_cuts(run);
   if (!keeps_states) return plan;
 
-  PlacementInput placement;
+  plan::PlacementInput placement;
   placement.cuts = plan.cuts;
   placement.spans = prompt.spans;
   placement.from = input.restored;
@@ -126,13 +127,13 @@ CheckpointPlan plan_checkpoints(const CacheCore& core, const Prompt& prompt,
   placement.keeps_messages = spacing.keeps_messages;
   placement.length = length_of(prompt.tokens);
   placement.near = near_end_for(core, prompt);
-  plan.due = place_checkpoints(placement);
+  plan.due = plan::place_checkpoints(placement);
   if (input.slots_keep_places) add_places_of_slot(plan, placement, least_spacing(prompt));
   const TokenPos last = plan.due.empty() ? input.restored : plan.due.back().position;
   if (core.keeps_ends(prompt) && worth_its_end(core, placement.length, last)) {
-    plan.due.push_back({placement.length, CheckpointKind::kAnswerStart});
+    plan.due.push_back({placement.length, plan::CheckpointKind::kAnswerStart});
   }
   return plan;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -11,11 +11,11 @@
 #include "cache/prompt.h"
 #include "plan/placement.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct CheckpointPlan {
   std::vector<TokenPos> cuts;         // where the prompt is cut this time, ascending
-  std::vector<Checkpoint> due;        // ascending
+  std::vector<plan::Checkpoint> due;  // ascending
   std::vector<TokenPos> due_in_slot;  // of them not offered to memory, ascending
 };
 
@@ -32,4 +32,4 @@ struct CheckpointInput {
 [[nodiscard]] CheckpointPlan plan_checkpoints(const CacheCore& core, const Prompt& prompt,
                                               const CheckpointInput& input);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

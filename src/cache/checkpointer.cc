@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -17,26 +17,26 @@ constexpr double kStoreFreeMs = 30.0;  // nobody notices
 // Where others have to go for them, places near the end count as this part of a place elsewhere:
 // the end of the prompt that follows them is wanted more often.
 constexpr double kNearEndOdds = 0.5;
-Hints marks_of(CheckpointKind kind) {
+Hints marks_of(plan::CheckpointKind kind) {
   switch (kind) {
-    case CheckpointKind::kStep: return Hint::kStep;
-    case CheckpointKind::kMessageEnd: return Hint::kMessageEnd;
-    case CheckpointKind::kJunction: return Hint::kJunction;
-    case CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
-    case CheckpointKind::kSystemEnd: return Hint::kSystemEnd;
-    case CheckpointKind::kAnswerStart: return Hint::kAnswerStart;
+    case plan::CheckpointKind::kStep: return Hint::kStep;
+    case plan::CheckpointKind::kMessageEnd: return Hint::kMessageEnd;
+    case plan::CheckpointKind::kJunction: return Hint::kJunction;
+    case plan::CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
+    case plan::CheckpointKind::kSystemEnd: return Hint::kSystemEnd;
+    case plan::CheckpointKind::kAnswerStart: return Hint::kAnswerStart;
   }
   return {};
 }
 
-ReuseOdds odds_of(CheckpointKind kind, const EvictionPolicy& policy) {
+plan::ReuseOdds odds_of(plan::CheckpointKind kind, const plan::EvictionPolicy& policy) {
   switch (kind) {
-    case CheckpointKind::kStep:
-    case CheckpointKind::kAnswerStart:
-    case CheckpointKind::kMessageEnd: return policy.interior;
-    case CheckpointKind::kPromptEnd: return policy.tip;
-    case CheckpointKind::kJunction:
-    case CheckpointKind::kSystemEnd: return policy.proven;
+    case plan::CheckpointKind::kStep:
+    case plan::CheckpointKind::kAnswerStart:
+    case plan::CheckpointKind::kMessageEnd: return policy.interior;
+    case plan::CheckpointKind::kPromptEnd: return policy.tip;
+    case plan::CheckpointKind::kJunction:
+    case plan::CheckpointKind::kSystemEnd: return policy.proven;
   }
   return policy.interior;
 }
@@ -66,22 +66,22 @@ void Checkpointer::place_junction(SlotId slot, TokenPos position) {
   LiveSlot& held = core_.slots[slot];
   const auto cut = std::ranges::lower_bound(held.cuts, position);
   if (cut == held.cuts.end() || *cut != position) held.cuts.insert(cut, position);
-  const auto place = std::ranges::lower_bound(held.due, position, {}, &Checkpoint::position);
+  const auto place = std::ranges::lower_bound(held.due, position, {}, &plan::Checkpoint::position);
   if (place != held.due.end() && place->position == position) return;
-  held.due.insert(place, {position, CheckpointKind::kJunction});
+  held.due.insert(place, {position, plan::CheckpointKind::kJunction});
 }
 
 // --- taking --------------------------------------------------------------------------------
 
-void Checkpointer::take_due(SlotId slot, TokenPos before, LogitsOf logits, Copies copies,
+void Checkpointer::take_due(SlotId slot, TokenPos before, engine::LogitsOf logits, Copies copies,
                             Receipt& receipt) {
   LiveSlot& held = core_.slots[slot];
   const TokenPos after = held.length();
   while (!held.due.empty() && held.due.front().position <= after) {
-    const Checkpoint checkpoint = held.due.front();
+    const plan::Checkpoint checkpoint = held.due.front();
     held.due.erase(held.due.begin());
-    const bool at_end = checkpoint.kind == CheckpointKind::kAnswerStart;
-    if (at_end && logits == LogitsOf::kNone) continue;
+    const bool at_end = checkpoint.kind == plan::CheckpointKind::kAnswerStart;
+    if (at_end && logits == engine::LogitsOf::kNone) continue;
     const bool exact_here =
         !core_.options.deterministic || held.exact == after || (at_end && held.exact == before);
     if (checkpoint.position != after || !exact_here) continue;
@@ -93,7 +93,7 @@ void Checkpointer::take_due(SlotId slot, TokenPos before, LogitsOf logits, Copie
       take(slot, checkpoint, receipt);
     }
   }
-  const bool whole = after == length_of(held.prompt) && logits == LogitsOf::kLastToken;
+  const bool whole = after == length_of(held.prompt) && logits == engine::LogitsOf::kLastToken;
   if (whole && held.postponed) {
     held.postponed->logits = end_logits(slot);
   } else if (whole && held.stored_upto == after) {
@@ -113,14 +113,14 @@ void Checkpointer::keep_end(const LiveSlot& held, LogitsPtr logits) {
   if (logits != nullptr) core_.ends.put(held.end, std::move(logits));
 }
 
-bool Checkpointer::time_allows(const LiveSlot& held, const Checkpoint& checkpoint) const {
-  if (always_kept(checkpoint.kind) || checkpoint.near_end) return true;
-  const double reading_ms = ms_between(held.began, core_.clock.now()) - held.store_ms;
+bool Checkpointer::time_allows(const LiveSlot& held, const plan::Checkpoint& checkpoint) const {
+  if (plan::always_kept(checkpoint.kind) || checkpoint.near_end) return true;
+  const double reading_ms = env::ms_between(held.began, core_.clock.now()) - held.store_ms;
   return held.store_ms <= kStoreFreeMs + kStoreShareMax * reading_ms;
 }
 
 // The first tokens of the slot, up to the checkpoint.
-StoreRequest Checkpointer::request_for(SlotId slot, const Checkpoint& checkpoint,
+StoreRequest Checkpointer::request_for(SlotId slot, const plan::Checkpoint& checkpoint,
                                        bool off_grid) const {
   const LiveSlot& held = core_.slots[slot];
   StoreRequest request;
@@ -135,12 +135,12 @@ StoreRequest Checkpointer::request_for(SlotId slot, const Checkpoint& checkpoint
   return request;
 }
 
-void Checkpointer::take(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt) {
+void Checkpointer::take(SlotId slot, const plan::Checkpoint& checkpoint, Receipt& receipt) {
   LiveSlot& held = core_.slots[slot];
   const bool on_grid = std::ranges::binary_search(held.grid, checkpoint.position);
   StoreRequest request = request_for(slot, checkpoint, !on_grid);
   request.saves = checkpoint.position - held.last_checkpoint;
-  request.essential = always_kept(checkpoint.kind);
+  request.essential = plan::always_kept(checkpoint.kind);
   if (checkpoint.near_end && !request.essential) request.odds.weight *= kNearEndOdds;
   // Where slots keep their own, memory is for whole states.
   request.rows_stay = slot_allowance() == 0;
@@ -148,7 +148,7 @@ void Checkpointer::take(SlotId slot, const Checkpoint& checkpoint, Receipt& rece
   const bool for_slot = std::ranges::binary_search(held.due_in_slot, checkpoint.position);
   const StoreOutcome outcome = for_slot ? StoreOutcome{} : core_.memory.store(request);
   const bool in_slot = keep_in_slot(slot, checkpoint, outcome.snapshot, receipt);
-  const double took_ms = ms_between(before, core_.clock.now());
+  const double took_ms = env::ms_between(before, core_.clock.now());
   held.store_ms += took_ms;
   core_.totals.store_seconds += took_ms / 1000.0;
   if (!outcome.stored && !in_slot) return;
@@ -164,13 +164,13 @@ void Checkpointer::take(SlotId slot, const Checkpoint& checkpoint, Receipt& rece
 // --- checkpoints that are taken later ----------------------------------------------------
 
 // Not where slots keep the place for themselves, or memory takes snapshots alone.
-bool Checkpointer::goes_to_memory(const LiveSlot& held, const Checkpoint& checkpoint) const {
+bool Checkpointer::goes_to_memory(const LiveSlot& held, const plan::Checkpoint& checkpoint) const {
   return core_.memory.could_hold(checkpoint.position) &&
          !std::ranges::binary_search(held.due_in_slot, checkpoint.position);
 }
 
 // With the rows of `rows` tokens copied before.
-ByteCount Checkpointer::bytes_of(const LiveSlot& held, const Checkpoint& checkpoint,
+ByteCount Checkpointer::bytes_of(const LiveSlot& held, const plan::Checkpoint& checkpoint,
                                  TokenPos rows) const {
   const ByteCount snapshot = core_.memory.snapshot_bytes(checkpoint.position);
   if (!goes_to_memory(held, checkpoint)) return snapshot;
@@ -180,7 +180,7 @@ ByteCount Checkpointer::bytes_of(const LiveSlot& held, const Checkpoint& checkpo
 
 ByteCount Checkpointer::bytes_due(SlotId slot, TokenPos end) const {
   const LiveSlot& held = core_.slots[slot];
-  const auto due = std::ranges::lower_bound(held.due, end, {}, &Checkpoint::position);
+  const auto due = std::ranges::lower_bound(held.due, end, {}, &plan::Checkpoint::position);
   // Whether time allows it is asked when the chunk has been read.
   return due != held.due.end() && due->position == end ? bytes_of(held, *due, 0) : 0;
 }
@@ -204,7 +204,7 @@ void Checkpointer::copy_postponed(SlotId slot, ByteCount bytes, Receipt& receipt
 // False: there are none left, or they find no room; then all is up to the checkpoint itself.
 bool Checkpointer::copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receipt) {
   LiveSlot& held = core_.slots[slot];
-  const Checkpoint& checkpoint = held.postponed->checkpoint;
+  const plan::Checkpoint& checkpoint = held.postponed->checkpoint;
   const ByteCount row = core_.memory.bytes_per_token();
   const TokenPos from = std::max(held.stored_upto, held.postponed->rows);
   if (row == 0 || from >= checkpoint.position || !goes_to_memory(held, checkpoint)) return false;
@@ -219,10 +219,10 @@ bool Checkpointer::copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receip
   StoreRequest request = request_for(slot, {to, checkpoint.kind}, false);
   request.rows_only = true;
   request.saves = checkpoint.position - held.last_checkpoint;
-  request.essential = always_kept(checkpoint.kind);
+  request.essential = plan::always_kept(checkpoint.kind);
   const auto before = core_.clock.now();
   const StoreOutcome outcome = core_.memory.store(request);
-  const double took_ms = ms_between(before, core_.clock.now());
+  const double took_ms = env::ms_between(before, core_.clock.now());
   held.store_ms += took_ms;
   core_.totals.store_seconds += took_ms / 1000.0;
   if (!outcome.stored) return false;
@@ -248,9 +248,9 @@ ByteCount Checkpointer::slot_allowance() const {
 
 // Returns whether it is kept there. The logits of a whole prompt are kept with memory's state
 // alone, so its end is no place for a slot.
-bool Checkpointer::keep_in_slot(SlotId slot, const Checkpoint& checkpoint,
+bool Checkpointer::keep_in_slot(SlotId slot, const plan::Checkpoint& checkpoint,
                                 const SnapshotPtr& held_by_memory, Receipt& receipt) {
-  if (checkpoint.kind == CheckpointKind::kAnswerStart) return false;
+  if (checkpoint.kind == plan::CheckpointKind::kAnswerStart) return false;
   const LiveSlot& held = core_.slots[slot];
   SlotOffer offer;
   offer.at = checkpoint;
@@ -308,4 +308,4 @@ std::vector<std::string> Checkpointer::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

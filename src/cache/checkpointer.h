@@ -25,7 +25,7 @@
 #include "cache/receipt.h"
 #include "cache/slot_snapshots.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 class Checkpointer {
  public:
@@ -36,7 +36,8 @@ class Checkpointer {
   // Another request could use a state there, beyond the slot's tokens.
   void place_junction(SlotId slot, TokenPos position);
   // The slot's tokens were [0, before), and the engine has these logits.
-  void take_due(SlotId slot, TokenPos before, LogitsOf logits, Copies copies, Receipt& receipt);
+  void take_due(SlotId slot, TokenPos before, engine::LogitsOf logits, Copies copies,
+                Receipt& receipt);
   // What the checkpoint behind a chunk that ends there copies at most; 0: none is due there.
   [[nodiscard]] ByteCount bytes_due(SlotId slot, TokenPos end) const;
   [[nodiscard]] ByteCount postponed_bytes(SlotId slot) const;
@@ -55,15 +56,15 @@ class Checkpointer {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  [[nodiscard]] StoreRequest request_for(SlotId slot, const Checkpoint& checkpoint,
+  [[nodiscard]] StoreRequest request_for(SlotId slot, const plan::Checkpoint& checkpoint,
                                          bool off_grid) const;
-  void take(SlotId slot, const Checkpoint& checkpoint, Receipt& receipt);
-  bool keep_in_slot(SlotId slot, const Checkpoint& checkpoint, const SnapshotPtr& held_by_memory,
-                    Receipt& receipt);
-  [[nodiscard]] bool time_allows(const LiveSlot& held, const Checkpoint& checkpoint) const;
-  [[nodiscard]] ByteCount bytes_of(const LiveSlot& held, const Checkpoint& checkpoint,
+  void take(SlotId slot, const plan::Checkpoint& checkpoint, Receipt& receipt);
+  bool keep_in_slot(SlotId slot, const plan::Checkpoint& checkpoint,
+                    const SnapshotPtr& held_by_memory, Receipt& receipt);
+  [[nodiscard]] bool time_allows(const LiveSlot& held, const plan::Checkpoint& checkpoint) const;
+  [[nodiscard]] ByteCount bytes_of(const LiveSlot& held, const plan::Checkpoint& checkpoint,
                                    TokenPos rows) const;
-  [[nodiscard]] bool goes_to_memory(const LiveSlot& held, const Checkpoint& checkpoint) const;
+  [[nodiscard]] bool goes_to_memory(const LiveSlot& held, const plan::Checkpoint& checkpoint) const;
   bool copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receipt);
   [[nodiscard]] LogitsPtr end_logits(SlotId slot) const;
   void keep_end(const LiveSlot& held, LogitsPtr logits);
@@ -72,4 +73,4 @@ class Checkpointer {
   SlotSnapshots places_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

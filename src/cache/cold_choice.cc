@@ -5,7 +5,7 @@
 
 #include "plan/cuts.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -13,10 +13,11 @@ namespace {
 constexpr double kMsPerBlob = 0.1;
 
 // Rows of the first `end` tokens that memory lacks.
-std::vector<RowsHit> rows_for(const StoreMatch& match, const ColdInput& input, TokenPos end) {
-  std::vector<RowsHit> rows;
+std::vector<tier::RowsHit> rows_for(const tier::StoreMatch& match, const ColdInput& input,
+                                    TokenPos end) {
+  std::vector<tier::RowsHit> rows;
   if (!input.needs.blocks) return rows;
-  for (const RowsHit& hit : match.rows) {
+  for (const tier::RowsHit& hit : match.rows) {
     const TokenRange wanted = intersection(hit.range, {input.rows_held, end});
     if (!wanted.empty()) rows.push_back({hit.key, wanted, hit.bytes});
   }
@@ -26,15 +27,15 @@ std::vector<RowsHit> rows_for(const StoreMatch& match, const ColdInput& input, T
 // Every position at which the prompt could begin with what lies below, and the place there.
 struct Candidate {
   TokenPos position = 0;
-  const PlaceHit* place = nullptr;
+  const tier::PlaceHit* place = nullptr;
 };
 
-std::vector<Candidate> candidates(const StoreMatch& match, const ColdInput& input) {
+std::vector<Candidate> candidates(const tier::StoreMatch& match, const ColdInput& input) {
   std::vector<Candidate> all;
   const TokenPos limit = input.prompt_length - 1;
   const TokenPos covered =
       input.needs.blocks ? std::max(match.covered, input.rows_held) : input.prompt_length;
-  for (const PlaceHit& place : match.places) {
+  for (const tier::PlaceHit& place : match.places) {
     const bool at_end =
         place.position == input.prompt_length && place.logits && input.may_begin_at_end;
     const bool on_grid = std::ranges::binary_search(input.cuts, place.position);
@@ -42,16 +43,16 @@ std::vector<Candidate> candidates(const StoreMatch& match, const ColdInput& inpu
     const bool there = place.position <= std::min(at_end ? input.prompt_length : limit, covered);
     if (may && there && place.position > input.keep) all.push_back({place.position, &place});
   }
-  const TokenPos deepest_cut = floor_of(input.cuts, std::min(limit, covered));
+  const TokenPos deepest_cut = plan::floor_of(input.cuts, std::min(limit, covered));
   if (!input.needs.snapshot && deepest_cut > input.keep) all.push_back({deepest_cut, nullptr});
   return all;
 }
 
-ColdChoice make(const StoreMatch& match, const ColdInput& input, const Candidate& candidate) {
+ColdChoice make(const tier::StoreMatch& match, const ColdInput& input, const Candidate& candidate) {
   ColdChoice choice;
   choice.position = candidate.position;
   choice.rows = rows_for(match, input, candidate.position);
-  for (const RowsHit& hit : choice.rows) choice.bytes += hit.bytes;
+  for (const tier::RowsHit& hit : choice.rows) choice.bytes += hit.bytes;
   if (candidate.place != nullptr) {
     choice.place = *candidate.place;
     choice.bytes += candidate.place->bytes;
@@ -67,7 +68,7 @@ double ms_of(const ColdChoice& choice, const ColdInput& input) {
 
 }  // namespace
 
-std::optional<ColdChoice> choose_cold(const StoreMatch& match, const ColdInput& input) {
+std::optional<ColdChoice> choose_cold(const tier::StoreMatch& match, const ColdInput& input) {
   std::optional<ColdChoice> best;
   const bool measured = input.ms_per_token > 0.0;
   double best_ms = measured ? input.ms_per_token * (input.prompt_length - input.keep)
@@ -84,4 +85,4 @@ std::optional<ColdChoice> choose_cold(const StoreMatch& match, const ColdInput& 
   return best;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -19,10 +19,10 @@
 #include "tier/blob_store.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct ColdInput {
-  StateNeeds needs;
+  tree::StateNeeds needs;
   TokenPos prompt_length = 0;
   std::span<const TokenPos> cuts;  // the prompt's grid
   bool deterministic = false;
@@ -36,13 +36,13 @@ struct ColdInput {
 
 struct ColdChoice {
   TokenPos position = 0;  // where the prompt could begin then
-  std::vector<RowsHit> rows;
-  std::optional<PlaceHit> place;
+  std::vector<tier::RowsHit> rows;
+  std::optional<tier::PlaceHit> place;
   ByteCount bytes = 0;  // on the way
 };
 
 // Nothing: it would not pay.
-[[nodiscard]] std::optional<ColdChoice> choose_cold(const StoreMatch& match,
+[[nodiscard]] std::optional<ColdChoice> choose_cold(const tier::StoreMatch& match,
                                                     const ColdInput& input);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -2,27 +2,27 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
-constexpr StateNeeds kHybrid{.blocks = true, .snapshot = true};
-constexpr StateNeeds kAttention{.blocks = true, .snapshot = false};
-constexpr StateNeeds kRecurrent{.blocks = false, .snapshot = true};
+constexpr tree::StateNeeds kHybrid{.blocks = true, .snapshot = true};
+constexpr tree::StateNeeds kAttention{.blocks = true, .snapshot = false};
+constexpr tree::StateNeeds kRecurrent{.blocks = false, .snapshot = true};
 const std::vector<TokenPos> kCuts = {100, 200, 300, 400};
 
-BlobKey key(int name) {
-  BlobKey made;
+tier::BlobKey key(int name) {
+  tier::BlobKey made;
   made.bytes[0] = static_cast<std::byte>(name);
   return made;
 }
 
-PlaceHit place(TokenPos position, ByteCount bytes, Hints marks = {}) {
+tier::PlaceHit place(TokenPos position, ByteCount bytes, Hints marks = {}) {
   return {key(position), position, bytes, 0, marks, false};
 }
 
 // Rows of 100 tokens each, 1,000 bytes a blob, up to 350; places on the grid and off it.
-StoreMatch found() {
-  StoreMatch match;
+tier::StoreMatch found() {
+  tier::StoreMatch match;
   for (int i = 0; i < 4; ++i) {
     match.rows.push_back({key(i), {100 * i, std::min(100 * i + 100, 350)}, 1000});
   }
@@ -32,7 +32,7 @@ StoreMatch found() {
   return match;
 }
 
-ColdInput asked(StateNeeds needs) {
+ColdInput asked(tree::StateNeeds needs) {
   ColdInput input;
   input.needs = needs;
   input.prompt_length = 420;
@@ -59,7 +59,7 @@ TEST(ColdChoice, DeterministicBeginsOnTheGridOnly) {
 }
 
 TEST(ColdChoice, RowsAloneAreEnoughWhereNothingElseIsNeeded) {
-  StoreMatch match = found();
+  tier::StoreMatch match = found();
   match.places.clear();
   const auto choice = choose_cold(match, asked(kAttention));
   ASSERT_TRUE(choice);
@@ -69,7 +69,7 @@ TEST(ColdChoice, RowsAloneAreEnoughWhereNothingElseIsNeeded) {
 }
 
 TEST(ColdChoice, PlacesAloneAreEnoughWhereThereAreNoRows) {
-  StoreMatch match = found();
+  tier::StoreMatch match = found();
   match.rows.clear();
   match.covered = 0;
   const auto choice = choose_cold(match, asked(kRecurrent));
@@ -105,7 +105,7 @@ TEST(ColdChoice, OnlyWhereItIsFasterThanReading) {
 }
 
 TEST(ColdChoice, AShallowerPlaceWhereTheDeeperOneIsTooDear) {
-  StoreMatch match = found();
+  tier::StoreMatch match = found();
   match.places = {place(100, 500), place(300, 1'000'000)};
   ColdInput input = asked(kHybrid);
   input.ms_per_token = 0.11;
@@ -117,4 +117,4 @@ TEST(ColdChoice, AShallowerPlaceWhereTheDeeperOneIsTooDear) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

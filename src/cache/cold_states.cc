@@ -5,7 +5,7 @@
 
 #include "cache/checkpoint_plan.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -22,9 +22,9 @@ constexpr double kPatienceLeastMs = 100.0;
 
 // --- up ------------------------------------------------------------------------------
 
-std::vector<PathName> ColdStates::names_for(SpaceKey space, TokenSpan keys) const {
+std::vector<tier::PathName> ColdStates::names_for(SpaceKey space, TokenSpan keys) const {
   if (core_.lower == nullptr || !core_.memory.enabled()) return {};
-  PathNamer names(space);
+  tier::PathNamer names(space);
   names.append(keys);
   return names.anchors();
 }
@@ -48,7 +48,7 @@ bool ColdStates::ready(const ColdFetch& fetch) const {
   using Stage = ColdFetch::Stage;
   if (fetch.stage == Stage::kLooking && fetch.look->ready()) return true;
   if (fetch.stage == Stage::kBringing && fetch.bring->ready()) return true;
-  return fetch.over() || ms_between(fetch.began, core_.clock.now()) > fetch.patience_ms;
+  return fetch.over() || env::ms_between(fetch.began, core_.clock.now()) > fetch.patience_ms;
 }
 
 bool ColdStates::advance(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook,
@@ -74,7 +74,7 @@ bool ColdStates::advance(ColdFetch& fetch, const Prompt& prompt, const StartChoi
   }
   if (fetch.look) fetch.look->give_up();
   if (fetch.bring) fetch.bring->give_up();
-  receipt.fetch_ms = ms_between(fetch.began, core_.clock.now());
+  receipt.fetch_ms = env::ms_between(fetch.began, core_.clock.now());
   if (receipt.fetched > 0) {
     ++core_.totals.fetches;
     core_.totals.fetch_seconds += receipt.fetch_ms / 1000.0;
@@ -140,11 +140,12 @@ bool ColdStates::take_in(ColdFetch& fetch, const Prompt& prompt, Receipt& receip
 // again. Where others begin: at ends of system prompts and junctions. And steps between them: near
 // the end as memory has them (plan/placement.h, P4), each twice as far from it as the last, and
 // else so far apart that together they weigh less than the rows.
-std::vector<KeptPlace> ColdStates::places_worth_keeping(const Match& match, TokenSpan keys) const {
-  std::vector<const Stop*> places;
-  const Stop* last_prompt = nullptr;
-  const Stop* last_end = nullptr;
-  for (const Stop& stop : match.stops) {
+std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match,
+                                                        TokenSpan keys) const {
+  std::vector<const tree::Stop*> places;
+  const tree::Stop* last_prompt = nullptr;
+  const tree::Stop* last_end = nullptr;
+  for (const tree::Stop& stop : match.stops) {
     if (!stop.restorable) continue;
     if (stop.has_snapshot) places.push_back(&stop);
     if (stop.marks.has(Hint::kPromptEnd)) last_prompt = &stop;
@@ -160,7 +161,7 @@ std::vector<KeptPlace> ColdStates::places_worth_keeping(const Match& match, Toke
   const TokenPos sparse = sparse_distance(core_);
   std::vector<KeptPlace> kept;
   TokenPos above = 0;  // the last kept, counted from the end
-  for (const Stop* stop : std::views::reverse(places)) {
+  for (const tree::Stop* stop : std::views::reverse(places)) {
     const bool asked_again = stop == last_end && logits != nullptr;
     const bool goes_on = stop == places.back() || stop == last_prompt || asked_again;
     const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);
@@ -186,8 +187,8 @@ std::vector<KeptPlace> ColdStates::places_worth_keeping(const Match& match, Toke
 
 void ColdStates::persist(SpaceKey space, TokenSpan keys) {
   if (core_.lower == nullptr || !core_.memory.enabled() || keys.empty()) return;
-  const Match match = core_.memory.match(space, keys);
-  const StateNeeds& needs = core_.memory.tree().needs();
+  const tree::Match match = core_.memory.match(space, keys);
+  const tree::StateNeeds& needs = core_.memory.tree().needs();
   KeptPath path;
   path.space = space;
   path.places = places_worth_keeping(match, keys);
@@ -205,4 +206,4 @@ void ColdStates::persist(SpaceKey space, TokenSpan keys) {
   core_.lower->keep(std::move(path));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

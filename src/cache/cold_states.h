@@ -19,18 +19,18 @@
 #include "cache/receipt.h"
 #include "cache/start_choice.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // What is being brought up for a prompt that waits.
 struct ColdFetch {
   enum class Stage { kLooking, kBringing, kOver };
   Stage stage = Stage::kOver;
-  std::shared_ptr<Pending<StoreMatch>> look;
+  std::shared_ptr<Pending<tier::StoreMatch>> look;
   std::shared_ptr<Pending<Brought>> bring;
   ColdChoice choice;
   RoomHold room;
   int tries = 0;
-  Clock::TimePoint began{};
+  env::Clock::TimePoint began{};
   double patience_ms = 0.0;  // how long it may take from `began`
 
   [[nodiscard]] bool over() const { return stage == Stage::kOver; }
@@ -41,7 +41,7 @@ class ColdStates {
   explicit ColdStates(CacheCore& core) : core_(core) {}
 
   // What a prompt's states are found by below; empty where there is no such tier.
-  [[nodiscard]] std::vector<PathName> names_for(SpaceKey space, TokenSpan keys) const;
+  [[nodiscard]] std::vector<tier::PathName> names_for(SpaceKey space, TokenSpan keys) const;
   // Asks for more of the prompt than the outlook keeps, where there may be more.
   [[nodiscard]] ColdFetch look_up(const Prompt& prompt, const StartChoice& outlook);
   [[nodiscard]] bool ready(const ColdFetch& fetch) const;
@@ -55,10 +55,10 @@ class ColdStates {
  private:
   bool choose(ColdFetch& fetch, const Prompt& prompt, const StartChoice& outlook);
   bool take_in(ColdFetch& fetch, const Prompt& prompt, Receipt& receipt);
-  [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const Match& match,
+  [[nodiscard]] std::vector<KeptPlace> places_worth_keeping(const tree::Match& match,
                                                             TokenSpan keys) const;
 
   CacheCore& core_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

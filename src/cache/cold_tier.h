@@ -21,7 +21,7 @@
 #include "tier/blob_store.h"
 #include "tier/path_name.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // An answer on its way from one thread to another.
 template <typename T>
@@ -78,8 +78,8 @@ struct KeptPath {
   ByteCount bytes_per_token = 0;  // of rows
   bool needs_places = true;       // false: rows alone are of use
   // Set by keep().
-  Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
-  Clock::TimePoint latest{};  // when it came
+  env::Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
+  env::Clock::TimePoint latest{};  // when it came
 
   // Of all that, written or not.
   [[nodiscard]] ByteCount bytes() const {
@@ -96,14 +96,14 @@ class ColdTier {
   virtual ~ColdTier() = default;
 
   // A lookup would find nothing deeper than this.
-  [[nodiscard]] virtual TokenPos deepest(std::span<const PathName> names) const = 0;
+  [[nodiscard]] virtual TokenPos deepest(std::span<const tier::PathName> names) const = 0;
   // What lies there of the prompt that was made under other facts and cannot be used.
   [[nodiscard]] virtual ForeignMatch foreign(const ForeignQuestion& question) const = 0;
   [[nodiscard]] virtual double bytes_per_ms() const = 0;
-  [[nodiscard]] virtual std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space,
-                                                                  TokenSpan keys) = 0;
+  [[nodiscard]] virtual std::shared_ptr<Pending<tier::StoreMatch>> look(SpaceKey space,
+                                                                        TokenSpan keys) = 0;
   // REQUIRES: the choice is one of this match.
-  [[nodiscard]] virtual std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
+  [[nodiscard]] virtual std::shared_ptr<Pending<Brought>> bring(tier::StoreMatch match,
                                                                 ColdChoice choice) = 0;
   virtual void keep(KeptPath path) = 0;
   // Drops everything that is there, and that waits.
@@ -113,4 +113,4 @@ class ColdTier {
   virtual void distrust(SpaceKey space, const std::string& why) = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -10,12 +10,12 @@
 #include "tree/conversations.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct ConversationStatus {
   TokenPos tokens = 0;
-  HeldBytes own;              // goes with this conversation
-  HeldBytes shared;           // with others
+  tree::HeldBytes own;        // goes with this conversation
+  tree::HeldBytes shared;     // with others
   double idle_seconds = 0.0;  // since a request came through here
   std::optional<int> slot;    // one that goes on from all of it
   // For asking what lies below memory: what it is filed under.
@@ -25,9 +25,9 @@ struct ConversationStatus {
 
 struct ConversationsStatus {
   std::size_t count = 0;                   // that memory holds
-  HeldBytes own;                           // of all of them
-  HeldBytes shared;                        // by several of them, each counted once
+  tree::HeldBytes own;                     // of all of them
+  tree::HeldBytes shared;                  // by several of them, each counted once
   std::vector<ConversationStatus> latest;  // used last first
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -8,17 +8,15 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
-
-using namespace tier_testing;
 
 constexpr SpaceKey kSpace{3, 4};
 constexpr TokenPos kBlobTokens = 64;
 constexpr std::size_t kStateBytes = 4000;
 constexpr ByteCount kAmple = 1 << 20;
 
-class TurnedClock final : public Clock {
+class TurnedClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return TimePoint{} + passed; }
   [[nodiscard]] std::int64_t unix_ms() const override { return passed.count(); }
@@ -28,44 +26,50 @@ class TurnedClock final : public Clock {
 enum class Refusal { kDeclines, kFails };
 
 // A store that refuses one put, counted from 1.
-class RefusingStore final : public BlobStore {
+class RefusingStore final : public tier::BlobStore {
  public:
-  explicit RefusingStore(DiskStore& store) : store_(store) {}
+  explicit RefusingStore(tier::DiskStore& store) : store_(store) {}
   void refuse(int put, Refusal how) {
     left_ = put;
     how_ = how;
   }
   [[nodiscard]] bool refused() const { return left_ == 0; }
 
-  StoreRole role() const override { return store_.role(); }
+  tier::StoreRole role() const override { return store_.role(); }
   ByteCount budget() const override { return store_.budget(); }
-  const StoreStats& stats() const override { return store_.stats(); }
-  Moment moment(std::int64_t now_ms) override { return store_.moment(now_ms); }
-  Result<PutAnswer> put(const RowsBlob& b, Moment m) override { return put_any(b, m); }
-  Result<PutAnswer> put(const PlaceBlob& b, Moment m) override { return put_any(b, m); }
-  ByteCount room_for(double s, Moment m) const override { return store_.room_for(s, m); }
-  bool holds(const BlobFacts& facts) const override { return store_.holds(facts); }
-  StoreMatch lookup(SpaceKey s, TokenSpan t) override { return store_.lookup(s, t); }
-  Result<RowsBlob> load(const StoreMatch& m, const RowsHit& h) override {
+  const tier::StoreStats& stats() const override { return store_.stats(); }
+  tier::Moment moment(std::int64_t now_ms) override { return store_.moment(now_ms); }
+  Result<tier::PutAnswer> put(const tier::RowsBlob& b, tier::Moment m) override {
+    return put_any(b, m);
+  }
+  Result<tier::PutAnswer> put(const tier::PlaceBlob& b, tier::Moment m) override {
+    return put_any(b, m);
+  }
+  ByteCount room_for(double s, tier::Moment m) const override { return store_.room_for(s, m); }
+  bool holds(const tier::BlobFacts& facts) const override { return store_.holds(facts); }
+  tier::StoreMatch lookup(SpaceKey s, TokenSpan t) override { return store_.lookup(s, t); }
+  Result<tier::RowsBlob> load(const tier::StoreMatch& m, const tier::RowsHit& h) override {
     return store_.load(m, h);
   }
-  Result<PlaceBlob> load(const StoreMatch& m, const PlaceHit& h) override {
+  Result<tier::PlaceBlob> load(const tier::StoreMatch& m, const tier::PlaceHit& h) override {
     return store_.load(m, h);
   }
   void distrust(SpaceKey s, const std::string& why) override { store_.distrust(s, why); }
-  void touch(std::span<const BlobKey> k, std::int64_t ms) override { store_.touch(k, ms); }
-  void revalue(std::span<const BlobWorth> w, Moment m) override { store_.revalue(w, m); }
+  void touch(std::span<const tier::BlobKey> k, std::int64_t ms) override { store_.touch(k, ms); }
+  void revalue(std::span<const tier::BlobWorth> w, tier::Moment m) override {
+    store_.revalue(w, m);
+  }
   ByteCount shrink_to(ByteCount b, std::int64_t ms) override { return store_.shrink_to(b, ms); }
 
  private:
   template <typename AnyBlob>
-  Result<PutAnswer> put_any(const AnyBlob& blob, Moment moment) {
+  Result<tier::PutAnswer> put_any(const AnyBlob& blob, tier::Moment moment) {
     if (left_ <= 0 || --left_ > 0) return store_.put(blob, moment);
     if (how_ == Refusal::kFails) return Error{ErrorCode::kIo, "refused", {}};
-    return PutAnswer::kDeclined;
+    return tier::PutAnswer::kDeclined;
   }
 
-  DiskStore& store_;
+  tier::DiskStore& store_;
   int left_ = -1;
   Refusal how_ = Refusal::kDeclines;
 };
@@ -73,7 +77,7 @@ class RefusingStore final : public BlobStore {
 // A conversation as memory holds it, with places at multiples of a hundred tokens.
 class Talk {
  public:
-  explicit Talk(Token first) : maker_(kSpace, counting(600, first)) {}
+  explicit Talk(Token first) : maker_(kSpace, tier::counting(600, first)) {}
 
   // A turn that ends at `length`, and of which memory has these other places.
   KeptPath turn(TokenPos length, const std::vector<PlaceOutline>& others = {}) {
@@ -97,9 +101,9 @@ class Talk {
                            .role = role,
                            .bytes = kStateBytes});
   }
-  BlobMaker maker_;
+  tier::BlobMaker maker_;
   std::vector<BlockUse> rows_;
-  std::vector<PlaceBlob> places_;
+  std::vector<tier::PlaceBlob> places_;
 };
 
 class DeclinedCore : public ::testing::Test {
@@ -108,7 +112,7 @@ class DeclinedCore : public ::testing::Test {
     tier_.reset();
     refusing_.reset();
     store_.reset();
-    auto opened = DiskStore::open(files_, {.budget = budget}, clock_.unix_ms());
+    auto opened = tier::DiskStore::open(files_, {.budget = budget}, clock_.unix_ms());
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
     refusing_.emplace(*store_);
@@ -135,25 +139,25 @@ class DeclinedCore : public ::testing::Test {
 
   // From how far on a prompt of this conversation would go on, everything read and verified.
   TokenPos restorable(const Talk& talk) {
-    const StoreMatch match = store_->lookup(kSpace, talk.tokens());
+    const tier::StoreMatch match = store_->lookup(kSpace, talk.tokens());
     TokenPos end = 0;
-    for (const PlaceHit& place : match.places) {
+    for (const tier::PlaceHit& place : match.places) {
       if (place.position > match.covered) break;
       EXPECT_TRUE(store_->load(match, place).ok());
       end = place.position;
     }
-    for (const RowsHit& rows : match.rows) EXPECT_TRUE(store_->load(match, rows).ok());
+    for (const tier::RowsHit& rows : match.rows) EXPECT_TRUE(store_->load(match, rows).ok());
     return end;
   }
   // Bytes along this conversation that are worth something and that no place stands on.
   ByteCount useless_bytes(const Talk& talk) {
-    const StoreMatch match = store_->lookup(kSpace, talk.tokens());
+    const tier::StoreMatch match = store_->lookup(kSpace, talk.tokens());
     const TokenPos end = restorable(talk);
     ByteCount bytes = 0;
-    for (const RowsHit& rows : match.rows) {
+    for (const tier::RowsHit& rows : match.rows) {
       if (rows.range.begin >= end && rows.saves > 0) bytes += rows.bytes;
     }
-    for (const PlaceHit& place : match.places) {
+    for (const tier::PlaceHit& place : match.places) {
       if (place.position > end && place.saves > 0) bytes += place.bytes;
     }
     return bytes;
@@ -161,7 +165,7 @@ class DeclinedCore : public ::testing::Test {
   // Of the rows that are needed to go on from there, what the least saves.
   std::uint64_t least_worth_of_use(const Talk& talk) {
     std::uint64_t least = restorable(talk) > 0 ? UINT64_MAX : 0;
-    for (const RowsHit& rows : store_->lookup(kSpace, talk.tokens()).rows) {
+    for (const tier::RowsHit& rows : store_->lookup(kSpace, talk.tokens()).rows) {
       if (rows.range.begin < restorable(talk)) least = std::min(least, rows.saves);
     }
     return least;
@@ -173,9 +177,9 @@ class DeclinedCore : public ::testing::Test {
     return store_->stats().bytes();
   }
 
-  SimulatedFiles files_;
+  tier::SimulatedFiles files_;
   TurnedClock clock_;
-  std::unique_ptr<DiskStore> store_;
+  std::unique_ptr<tier::DiskStore> store_;
   std::optional<RefusingStore> refusing_;
   std::optional<DiskTier> tier_;
 };
@@ -221,7 +225,7 @@ TEST_F(DeclinedCore, RoomThatIsGoneHalfWayCostsOnlyThisConversation) {
   tier_->keep(talk.turn(500));
   ASSERT_TRUE(tier_->work());  // the first of its rows
   pass_a_minute();
-  StoreMatch match = store_->lookup(kSpace, wanted.tokens());
+  tier::StoreMatch match = store_->lookup(kSpace, wanted.tokens());
   ColdChoice choice;
   choice.position = 300;
   choice.place = match.places.back();
@@ -270,4 +274,4 @@ TEST_F(DeclinedCore, APlaceThatMemoryDroppedMakesWayForItsNextTurn) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -23,9 +23,9 @@ bool begins_with(const KeptPath& longer, const KeptPath& shorter) {
 }
 
 // The deepest place that has its rows.
-TokenPos restorable(const StoreMatch& there) {
+TokenPos restorable(const tier::StoreMatch& there) {
   const auto beyond =
-      std::ranges::upper_bound(there.places, there.covered, {}, &PlaceHit::position);
+      std::ranges::upper_bound(there.places, there.covered, {}, &tier::PlaceHit::position);
   return beyond == there.places.begin() ? 0 : std::prev(beyond)->position;
 }
 
@@ -37,8 +37,8 @@ struct DiskTier::Keeping {
   }
 
   KeptPath path;
-  PathNamer names;
-  Moment moment;
+  tier::PathNamer names;
+  tier::Moment moment;
   KeepPlan plan;
   TokenPos rows_done = 0;   // chunks below were written or given up
   std::size_t rows_at = 0;  // the first of path.rows that may lie above
@@ -46,7 +46,7 @@ struct DiskTier::Keeping {
   std::size_t steps_done = 0;
   TokenPos restorable = 0;  // of the path, when this began
   struct StoredRows {
-    BlobKey key;
+    tier::BlobKey key;
     TokenPos begin = 0;
   };
   std::vector<StoredRows> stored;  // rows that were not there before
@@ -74,8 +74,8 @@ struct DiskTier::Keeping {
   }
 };
 
-DiskTier::DiskTier(BlobStore& store, std::shared_ptr<const StoredDepths> known, const Clock& clock,
-                   DiskTierOptions options)
+DiskTier::DiskTier(tier::BlobStore& store, std::shared_ptr<const tier::StoredDepths> known,
+                   const env::Clock& clock, DiskTierOptions options)
     : store_(store),
       known_(std::move(known)),
       clock_(clock),
@@ -147,10 +147,10 @@ bool DiskTier::work() {
   return true;
 }
 
-Brought DiskTier::load(const StoreMatch& match, const ColdChoice& choice,
+Brought DiskTier::load(const tier::StoreMatch& match, const ColdChoice& choice,
                        const Pending<Brought>& reply) {
   Brought brought;
-  std::vector<BlobKey> used;
+  std::vector<tier::BlobKey> used;
   const auto before = clock_.now();
   if (choice.place) {
     auto place = store_.load(match, *choice.place);
@@ -162,7 +162,7 @@ Brought DiskTier::load(const StoreMatch& match, const ColdChoice& choice,
     used.push_back(choice.place->key);
   }
   TokenPos reached = 0;
-  for (const RowsHit& hit : choice.rows) {
+  for (const tier::RowsHit& hit : choice.rows) {
     if (reply.unwanted()) return brought;
     auto blob = store_.load(match, hit);
     if (!blob) return brought;
@@ -177,7 +177,7 @@ Brought DiskTier::load(const StoreMatch& match, const ColdChoice& choice,
     used.push_back(hit.key);
   }
   brought.all = true;
-  const double ms = ms_between(before, clock_.now());
+  const double ms = env::ms_between(before, clock_.now());
   if (brought.bytes >= kEnoughToMeasure && ms > 0.0) {
     const double measured = static_cast<double>(brought.bytes) / ms;
     bytes_per_ms_ = bytes_per_ms_ + (measured - bytes_per_ms_) / 4.0;
@@ -210,7 +210,7 @@ void DiskTier::begin_path(KeptPath path) {
   keeping_ = std::make_unique<Keeping>(std::move(path));
   Keeping& at = *keeping_;
   at.moment = store_.moment(clock_.unix_ms());
-  const StoreMatch there = store_.lookup(at.path.space, at.path.keys);
+  const tier::StoreMatch there = store_.lookup(at.path.space, at.path.keys);
   PathOutline outline;
   outline.length = length_of(at.path.keys);
   outline.bytes_per_token = at.path.rows.empty() ? 0 : at.path.bytes_per_token + kHeaderPerToken;
@@ -222,9 +222,9 @@ void DiskTier::begin_path(KeptPath path) {
   outline.there = there.places;
   outline.rows_there = there.rows;
   // What is there of it does not make way for the rest.
-  std::vector<BlobKey> ours;
-  for (const RowsHit& rows : there.rows) ours.push_back(rows.key);
-  for (const PlaceHit& place : there.places) {
+  std::vector<tier::BlobKey> ours;
+  for (const tier::RowsHit& rows : there.rows) ours.push_back(rows.key);
+  for (const tier::PlaceHit& place : there.places) {
     if (std::ranges::binary_search(outline.places, place.position, {}, &PlaceOutline::position)) {
       ours.push_back(place.key);
     }
@@ -293,7 +293,7 @@ bool DiskTier::keep_next(Keeping& at) {
 void DiskTier::keep_rows(TokenRange range) {
   Keeping& at = *keeping_;
   const auto& all = at.path.rows;
-  RowsBlob blob;
+  tier::RowsBlob blob;
   TokenPos reached = range.begin;
   while (at.rows_at < all.size() && all[at.rows_at].range.end <= range.begin) ++at.rows_at;
   for (std::size_t i = at.rows_at; i < all.size() && all[i].range.begin < range.end; ++i) {
@@ -308,14 +308,14 @@ void DiskTier::keep_rows(TokenRange range) {
     ++published_.lost;
     return;
   }
-  blob.path = BlobPath::of_rows(at.path.space, at.names, at.path.keys, range);
+  blob.path = tier::BlobPath::of_rows(at.path.space, at.names, at.path.keys, range);
   put(blob, std::nullopt);
 }
 
 void DiskTier::keep_place(const PlaceToKeep& kept) {
   Keeping& at = *keeping_;
   const KeptPlace& place = at.path.places[kept.index];
-  PlaceBlob blob;
+  tier::PlaceBlob blob;
   blob.snapshot = place.snapshot.lock();
   if (const auto logits = place.logits.lock()) blob.logits = *logits;
   const bool gone = place.needs_snapshot ? blob.snapshot == nullptr : blob.logits.empty();
@@ -324,7 +324,7 @@ void DiskTier::keep_place(const PlaceToKeep& kept) {
     ++published_.lost;
     return;
   }
-  blob.path = BlobPath::of_place(at.path.space, at.names, at.path.keys, place.position);
+  blob.path = tier::BlobPath::of_place(at.path.space, at.names, at.path.keys, place.position);
   blob.marks = place.marks;
   put(blob, kept.saves);
 }
@@ -333,30 +333,30 @@ void DiskTier::keep_place(const PlaceToKeep& kept) {
 template <typename AnyBlob>
 void DiskTier::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
   Keeping& at = *keeping_;
-  const auto facts = outline(blob);
+  const auto facts = tier::outline(blob);
   if (!facts) return note_trouble(facts.error().message);
   blob.saves = saves ? *saves : at.plan.rows_save(facts->bytes);
   if (store_.holds(*facts)) return;
   const ByteCount place = saves ? facts->bytes : 0;  // rows count until they are written
   const auto answer = store_.put(blob, at.moment);
   if (!answer) return note_trouble(answer.error().message, place);
-  if (*answer == PutAnswer::kDeclined && store_.stats().full) {
+  if (*answer == tier::PutAnswer::kDeclined && store_.stats().full) {
     return note_trouble("the volume is full", place);
   }
   // There was room when this began.
-  if (*answer == PutAnswer::kDeclined && !at.core_written()) {
+  if (*answer == tier::PutAnswer::kDeclined && !at.core_written()) {
     give_up_path("there is no room any more", place);
   }
   const bool was_there =
-      std::ranges::find(at.plan.there, facts->key, &BlobWorth::key) != at.plan.there.end();
-  if (*answer == PutAnswer::kStored && facts->kind == BlobKind::kRows && !was_there) {
+      std::ranges::find(at.plan.there, facts->key, &tier::BlobWorth::key) != at.plan.there.end();
+  if (*answer == tier::PutAnswer::kStored && facts->kind == tier::BlobKind::kRows && !was_there) {
     at.stored.push_back({facts->key, facts->path.range.begin});
   }
   if (in_trouble_ && on_trouble) on_trouble("");
   in_trouble_ = false;
-  if (*answer != PutAnswer::kStored || options_.busy_bytes_per_s == 0) return;
+  if (*answer != tier::PutAnswer::kStored || options_.busy_bytes_per_s == 0) return;
   const std::chrono::duration<double> pause(static_cast<double>(facts->bytes) / bytes_per_s_now());
-  write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
+  write_again_ = clock_.now() + std::chrono::duration_cast<env::Clock::TimePoint::duration>(pause);
 }
 
 // Rows that no place stands on bring nothing back: they go first when room is needed. What was
@@ -365,7 +365,7 @@ void DiskTier::give_up_core() {
   Keeping& at = *keeping_;
   const TokenPos now = restorable(store_.lookup(at.path.space, at.path.keys));
   const TokenPos used_below = now > at.restorable ? now : 0;
-  std::vector<BlobWorth> useless;
+  std::vector<tier::BlobWorth> useless;
   for (const Keeping::StoredRows& rows : at.stored) {
     if (at.path.needs_places && rows.begin >= used_below) useless.push_back({rows.key, 0});
   }
@@ -388,7 +388,7 @@ void DiskTier::note_trouble(const std::string& what, ByteCount place) {
   in_trouble_ = true;
   give_up_path(what, place);
   const std::chrono::duration<double, std::milli> pause(options_.pause_after_failure_ms);
-  write_again_ = clock_.now() + std::chrono::duration_cast<Clock::TimePoint::duration>(pause);
+  write_again_ = clock_.now() + std::chrono::duration_cast<env::Clock::TimePoint::duration>(pause);
 }
 
 // What has been written stays. `place`: bytes of the place that it failed at.
@@ -425,12 +425,12 @@ void DiskTier::publish() {
   const std::lock_guard lock(mutex_);
   published_.store = store_.stats();
   published_.budget = store_.budget();
-  published_.writes = store_.role() == StoreRole::kWriter;
+  published_.writes = store_.role() == tier::StoreRole::kWriter;
 }
 
 // --- the engine's thread ---------------------------------------------------------------
 
-TokenPos DiskTier::deepest(std::span<const PathName> names) const {
+TokenPos DiskTier::deepest(std::span<const tier::PathName> names) const {
   return known_ ? known_->deepest(names) : std::numeric_limits<TokenPos>::max();
 }
 
@@ -447,16 +447,16 @@ void DiskTier::ask(std::function<void()> task) {
   news_.notify_all();
 }
 
-std::shared_ptr<Pending<StoreMatch>> DiskTier::look(SpaceKey space, TokenSpan keys) {
+std::shared_ptr<Pending<tier::StoreMatch>> DiskTier::look(SpaceKey space, TokenSpan keys) {
   used_.insert(space);
-  auto reply = std::make_shared<Pending<StoreMatch>>();
+  auto reply = std::make_shared<Pending<tier::StoreMatch>>();
   ask([this, reply, space, tokens = Tokens(keys.begin(), keys.end())] {
-    reply->set(reply->unwanted() ? StoreMatch{} : store_.lookup(space, tokens));
+    reply->set(reply->unwanted() ? tier::StoreMatch{} : store_.lookup(space, tokens));
   });
   return reply;
 }
 
-std::shared_ptr<Pending<Brought>> DiskTier::bring(StoreMatch match, ColdChoice choice) {
+std::shared_ptr<Pending<Brought>> DiskTier::bring(tier::StoreMatch match, ColdChoice choice) {
   auto reply = std::make_shared<Pending<Brought>>();
   ask([this, reply, match = std::move(match), choice = std::move(choice)] {
     reply->set(reply->unwanted() ? Brought{} : load(match, choice, *reply));
@@ -499,7 +499,7 @@ void DiskTier::drop_everything() {
   finish_path();
   store_.shrink_to(0, clock_.unix_ms());
   std::string left;
-  if (store_.role() != StoreRole::kWriter) {
+  if (store_.role() != tier::StoreRole::kWriter) {
     left = "another server writes to the cache folder, and what is there stays";
   } else {
     if (store_.stats().bytes() > 0) left = "some states stay: " + store_.stats().last_failure;
@@ -605,4 +605,4 @@ void DiskTier::check_steps(std::vector<std::string>& violations) const {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

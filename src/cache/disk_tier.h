@@ -50,7 +50,7 @@
 #include "tier/blob_store.h"
 #include "tier/stored_depths.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct DiskTierOptions {
   TokenPos blob_tokens = 256;  // rows in one blob
@@ -79,8 +79,8 @@ class DiskTier final : public ColdTier {
  public:
   // `known` may be null: then every prompt is looked up.
   // REQUIRES: store and clock outlive it.
-  DiskTier(BlobStore& store, std::shared_ptr<const StoredDepths> known, const Clock& clock,
-           DiskTierOptions options = {});
+  DiskTier(tier::BlobStore& store, std::shared_ptr<const tier::StoredDepths> known,
+           const env::Clock& clock, DiskTierOptions options = {});
   ~DiskTier() override;  // stops; what waits is not written
   DiskTier(const DiskTier&) = delete;
   DiskTier& operator=(const DiskTier&) = delete;
@@ -106,12 +106,13 @@ class DiskTier final : public ColdTier {
 
   // -- the engine's thread ------------------------------------------------------
   // A lookup would find nothing deeper than this.
-  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override;
+  [[nodiscard]] TokenPos deepest(std::span<const tier::PathName> names) const override;
   [[nodiscard]] ForeignMatch foreign(const ForeignQuestion& question) const override;
   [[nodiscard]] double bytes_per_ms() const override { return bytes_per_ms_; }
-  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys) override;
+  [[nodiscard]] std::shared_ptr<Pending<tier::StoreMatch>> look(SpaceKey space,
+                                                                TokenSpan keys) override;
   // REQUIRES: the choice is one of this match.
-  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
+  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(tier::StoreMatch match,
                                                         ColdChoice choice) override;
   void keep(KeptPath path) override;
   // Drops everything that is there, and that waits. Done when what is asked after it is done;
@@ -137,7 +138,7 @@ class DiskTier final : public ColdTier {
   struct Keeping;
 
   void run();
-  [[nodiscard]] Brought load(const StoreMatch& match, const ColdChoice& choice,
+  [[nodiscard]] Brought load(const tier::StoreMatch& match, const ColdChoice& choice,
                              const Pending<Brought>& reply);
   [[nodiscard]] bool keep_something();
   bool take_next_path();
@@ -162,9 +163,9 @@ class DiskTier final : public ColdTier {
   [[nodiscard]] ByteCount waiting_bytes() const REQUIRES_LOCK(mutex_);
   [[nodiscard]] bool may_write(std::unique_lock<std::mutex>& lock) REQUIRES_LOCK(mutex_);
 
-  BlobStore& store_;
-  const std::shared_ptr<const StoredDepths> known_;
-  const Clock& clock_;
+  tier::BlobStore& store_;
+  const std::shared_ptr<const tier::StoredDepths> known_;
+  const env::Clock& clock_;
   const DiskTierOptions options_;
   ForeignStates foreign_;
   std::atomic<double> bytes_per_ms_;
@@ -177,7 +178,7 @@ class DiskTier final : public ColdTier {
   std::unique_ptr<Keeping> keeping_;
   std::deque<std::unique_ptr<Keeping>> steps_left_;  // their cores are written (W3)
   bool in_trouble_ = false;
-  Clock::TimePoint write_again_{};  // not before
+  env::Clock::TimePoint write_again_{};  // not before
 
   mutable std::mutex mutex_;
   std::condition_variable news_;
@@ -192,4 +193,4 @@ class DiskTier final : public ColdTier {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

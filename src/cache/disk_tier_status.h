@@ -7,7 +7,7 @@
 
 #include "tier/blob_store.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Paths that were not written to their end, though memory held them.
 struct GivenUp {
@@ -18,7 +18,7 @@ struct GivenUp {
 };
 
 struct DiskTierStatus {
-  StoreStats store;
+  tier::StoreStats store;
   ByteCount budget = 0;
   bool writes = false;
   std::size_t paths_waiting = 0;
@@ -32,4 +32,4 @@ struct DiskTierStatus {
   double bytes_per_ms = 0.0;         // read, as measured
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -9,17 +9,15 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
-
-using namespace tier_testing;
 
 constexpr SpaceKey kSpace{3, 4};
 
 // States of one path, as memory holds them.
 struct Held {
   Held(Tokens path, std::vector<TokenPos> positions) : keys(std::move(path)) {
-    const BlobMaker maker(kSpace, keys);
+    const tier::BlobMaker maker(kSpace, keys);
     rows = maker.rows({0, length_of(keys)}).rows;
     for (const TokenPos position : positions) places.push_back(maker.place(position));
   }
@@ -28,7 +26,7 @@ struct Held {
     path.space = kSpace;
     path.keys = keys;
     for (const BlockUse& use : rows) path.rows.push_back({use.block, use.range});
-    for (const PlaceBlob& place : places) {
+    for (const tier::PlaceBlob& place : places) {
       path.places.push_back({.position = place.path.range.end,
                              .snapshot = place.snapshot,
                              .marks = place.marks,
@@ -40,19 +38,19 @@ struct Held {
 
   Tokens keys;
   std::vector<BlockUse> rows;
-  std::vector<PlaceBlob> places;
+  std::vector<tier::PlaceBlob> places;
 };
 
 class DiskTierTest : public ::testing::Test {
  protected:
   void open(DiskTierOptions options = {}) {
     tier_.reset();
-    known_ = std::make_shared<StoredDepths>();
-    DiskOptions disk;
+    known_ = std::make_shared<tier::StoredDepths>();
+    tier::DiskOptions disk;
     disk.budget = 1 << 20;
     disk.stored_depths = known_;
     store_.reset();
-    auto opened = DiskStore::open(files_, disk, 1000);
+    auto opened = tier::DiskStore::open(files_, disk, 1000);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
     options.blob_tokens = 64;
@@ -74,10 +72,10 @@ class DiskTierTest : public ::testing::Test {
     return std::move(answer->value());
   }
 
-  SimulatedFiles files_;
-  SteadyClock clock_;
-  std::shared_ptr<StoredDepths> known_;
-  std::unique_ptr<DiskStore> store_;
+  tier::SimulatedFiles files_;
+  env::SteadyClock clock_;
+  std::shared_ptr<tier::StoredDepths> known_;
+  std::unique_ptr<tier::DiskStore> store_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int news_ = 0;
@@ -87,20 +85,20 @@ class DiskTierTest : public ::testing::Test {
 TEST_F(DiskTierTest, WhatWasKeptComesUpAsItWas) {
   open();
   tier_->start();
-  const Held held(counting(200), {150, 200});
+  const Held held(tier::counting(200), {150, 200});
   tier_->keep(held.path());
   ASSERT_TRUE(flush());
-  PathNamer names(kSpace);
+  tier::PathNamer names(kSpace);
   names.append(held.keys);
   EXPECT_EQ(tier_->deepest(names.anchors()), 200);
 
-  StoreMatch match = wait_for(tier_->look(kSpace, held.keys));
+  tier::StoreMatch match = wait_for(tier_->look(kSpace, held.keys));
   EXPECT_EQ(match.covered, 200);
   ASSERT_EQ(match.places.size(), 2U);
   ColdChoice choice;
   choice.position = 150;
   choice.place = match.places[0];
-  for (const RowsHit& hit : match.rows) {
+  for (const tier::RowsHit& hit : match.rows) {
     const TokenRange wanted = intersection(hit.range, {70, 150});
     if (!wanted.empty()) choice.rows.push_back({hit.key, wanted, hit.bytes});
   }
@@ -118,7 +116,7 @@ TEST_F(DiskTierTest, WhatWasKeptComesUpAsItWas) {
 TEST_F(DiskTierTest, WhatMemoryDroppedIsNotWritten) {
   open();
   {
-    const Held held(counting(200), {200});
+    const Held held(tier::counting(200), {200});
     tier_->keep(held.path());
   }
   while (tier_->work()) {
@@ -129,9 +127,9 @@ TEST_F(DiskTierTest, WhatMemoryDroppedIsNotWritten) {
 
 TEST_F(DiskTierTest, APathThatGoesOnTakesThePlaceOfItsBeginning) {
   open();
-  const Held shorter(counting(100), {100});
-  const Held longer(counting(200), {200});
-  const Held other(counting(100, 7), {100});
+  const Held shorter(tier::counting(100), {100});
+  const Held longer(tier::counting(200), {200});
+  const Held other(tier::counting(100, 7), {100});
   tier_->keep(shorter.path());
   tier_->keep(other.path());
   tier_->keep(longer.path());
@@ -147,7 +145,8 @@ TEST_F(DiskTierTest, OnlySoManyPathsWait) {
   options.paths_max = 3;
   open(options);
   std::vector<Held> all;
-  for (Token i = 0; i < 5; ++i) all.emplace_back(counting(80, 100 * i), std::vector<TokenPos>{80});
+  for (Token i = 0; i < 5; ++i)
+    all.emplace_back(tier::counting(80, 100 * i), std::vector<TokenPos>{80});
   for (const Held& held : all) tier_->keep(held.path());
   EXPECT_EQ(tier_->status().paths_waiting, 3U);
   EXPECT_EQ(tier_->status().paths_lost, 2U);
@@ -162,9 +161,9 @@ TEST_F(DiskTierTest, W3StepsWaitForCores) {
   open(options);
   std::vector<Held> all;
   for (Token i = 0; i < 3; ++i) {
-    all.emplace_back(counting(200, 1000 * i), std::vector<TokenPos>{70, 140, 200});
+    all.emplace_back(tier::counting(200, 1000 * i), std::vector<TokenPos>{70, 140, 200});
   }
-  all.emplace_back(counting(300, 2000), std::vector<TokenPos>{210, 250, 300});
+  all.emplace_back(tier::counting(300, 2000), std::vector<TokenPos>{210, 250, 300});
   for (const Held& held : all) {
     KeptPath path = held.path();
     for (KeptPlace& place : path.places) place.role = PlaceRole::kStep;
@@ -184,7 +183,7 @@ TEST_F(DiskTierTest, W3StepsWaitForCores) {
 
 TEST_F(DiskTierTest, NothingIsWrittenTwice) {
   open();
-  const Held held(counting(200), {200});
+  const Held held(tier::counting(200), {200});
   for (int i = 0; i < 3; ++i) {
     tier_->keep(held.path());
     while (tier_->work()) EXPECT_EQ(tier_->check(), std::vector<std::string>{});
@@ -194,8 +193,8 @@ TEST_F(DiskTierTest, NothingIsWrittenTwice) {
 
 TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
   open();
-  const Held first(counting(200), {200});
-  const Held second(counting(200, 1000), {200});
+  const Held first(tier::counting(200), {200});
+  const Held second(tier::counting(200, 1000), {200});
   tier_->keep(first.path());
   tier_->keep(second.path());
   files_.set_capacity(100);
@@ -216,7 +215,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
 
 TEST_F(DiskTierTest, AFlushThatIsCutSaysWhatWaits) {
   open();
-  const Held held(counting(200), {200});
+  const Held held(tier::counting(200), {200});
   tier_->keep(held.path());
   const Flushed cut = tier_->flush([](ByteCount) { return false; });
   EXPECT_FALSE(cut.all());
@@ -227,7 +226,7 @@ TEST_F(DiskTierTest, AFlushThatIsCutSaysWhatWaits) {
 TEST_F(DiskTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
   open();
   {
-    const Held held(counting(200), {200});
+    const Held held(tier::counting(200), {200});
     tier_->keep(held.path());
   }
   tier_->start();
@@ -240,8 +239,8 @@ TEST_F(DiskTierTest, TroubleIsToldOnceAndEnds) {
   open();
   std::vector<std::string> told;
   tier_->on_trouble = [&](const std::string& what) { told.push_back(what); };
-  const Held first(counting(200), {200});
-  const Held second(counting(200, 1000), {200});
+  const Held first(tier::counting(200), {200});
+  const Held second(tier::counting(200, 1000), {200});
   files_.set_capacity(100);
   for (const Held* held : {&first, &second}) {
     tier_->keep(held->path());
@@ -262,7 +261,7 @@ TEST_F(DiskTierTest, TroubleIsToldOnceAndEnds) {
 // Asked from one thread, stopped by another, with everything under way. For the sanitizers.
 TEST_F(DiskTierTest, WhatIsDistrustedIsNeitherFoundNorWritten) {
   open();
-  const Held held(counting(200), {150, 200});
+  const Held held(tier::counting(200), {150, 200});
   tier_->start();
   tier_->keep(held.path());
   ASSERT_TRUE(flush());
@@ -284,10 +283,10 @@ TEST_F(DiskTierTest, AnythingAtAnyTime) {
     std::vector<Held> all;
     for (int i = 0; i < 6; ++i) {
       const auto length = static_cast<TokenPos>(65 + random() % 200);
-      all.emplace_back(counting(static_cast<std::size_t>(length), 50 * static_cast<Token>(i)),
+      all.emplace_back(tier::counting(static_cast<std::size_t>(length), 50 * static_cast<Token>(i)),
                        std::vector<TokenPos>{length});
     }
-    std::vector<std::shared_ptr<Pending<StoreMatch>>> looks;
+    std::vector<std::shared_ptr<Pending<tier::StoreMatch>>> looks;
     for (int i = 0; i < 60; ++i) {
       const Held& held = all[random() % all.size()];
       switch (random() % 6) {
@@ -315,4 +314,4 @@ TEST_F(DiskTierTest, AnythingAtAnyTime) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -16,7 +16,7 @@
 
 #include "tier/space_note.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -192,7 +192,7 @@ SpaceKey Fingerprint::space(std::string_view tenant_salt) const {
   return hash_facts(facts_).text(tenant_salt).digest();
 }
 
-std::string Fingerprint::hex() const { return hex_of(hash_facts(facts_).digest()); }
+std::string Fingerprint::hex() const { return tier::hex_of(hash_facts(facts_).digest()); }
 
 std::string Fingerprint::describe() const {
   std::string line;
@@ -211,7 +211,7 @@ Result<std::string> model_digest(const std::string& path) {
   for (const std::string& part : parts) {
     if (auto read = hash_file(part, hash); !read) return read.error();
   }
-  return hex_of(hash.digest());
+  return tier::hex_of(hash.digest());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

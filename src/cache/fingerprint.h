@@ -27,7 +27,7 @@
 #include "base/result.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 class Fingerprint {
  public:
@@ -58,4 +58,4 @@ class Fingerprint {
 // protection against one who edits a file to be taken for another.
 [[nodiscard]] Result<std::string> model_digest(const std::string& path);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

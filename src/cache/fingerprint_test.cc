@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 namespace fs = std::filesystem;
@@ -267,4 +267,4 @@ TEST_F(ModelDigest, ALinkIsWhatItLeadsTo) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

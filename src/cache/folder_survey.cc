@@ -6,23 +6,23 @@
 
 #include "cache/space_facts.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
 constexpr std::size_t kLinesMax = 4;
 
 // As it comes back from a folder, where long texts are cut.
-Facts facts_as_noted(const SpaceNote& note) {
-  const auto noted = parse_note(note_text(note));
+Facts facts_as_noted(const tier::SpaceNote& note) {
+  const auto noted = tier::parse_note(tier::note_text(note));
   return noted ? parse_facts(noted->settings) : Facts();
 }
 
 class Survey {
  public:
-  explicit Survey(const SpaceNote& own) : own_(own), ours_(facts_as_noted(own)) {}
+  explicit Survey(const tier::SpaceNote& own) : own_(own), ours_(facts_as_noted(own)) {}
 
-  void add(const SpaceNote* note, ByteCount bytes) {
+  void add(const tier::SpaceNote* note, ByteCount bytes) {
     const Facts theirs = note != nullptr ? parse_facts(note->settings) : Facts();
     if (theirs.empty() || ours_.empty()) {
       rest_["has no note that says what made it"] += bytes;
@@ -48,7 +48,7 @@ class Survey {
   }
 
  private:
-  void add_model(const SpaceNote& note, ByteCount bytes) {
+  void add_model(const tier::SpaceNote& note, ByteCount bytes) {
     const bool same_name = note.model == own_.model;
     rest_[same_name ? "was made with another file of this model's name and is not used; it goes "
                       "when room is needed"
@@ -74,7 +74,7 @@ class Survey {
         {as_fingerprint(theirs), made_by(theirs, ours_), flags_for(theirs, ours_), deterministic});
   }
 
-  const SpaceNote& own_;
+  const tier::SpaceNote& own_;
   const Facts ours_;
   ByteCount usable_ = 0;
   std::map<std::string, ByteCount> rest_;
@@ -83,10 +83,11 @@ class Survey {
 
 }  // namespace
 
-FolderSurvey survey_folder(std::span<const SpaceTotal> totals,
-                           const std::map<SpaceKey, SpaceNote>& notes, const SpaceNote& own) {
+FolderSurvey survey_folder(std::span<const tier::SpaceTotal> totals,
+                           const std::map<SpaceKey, tier::SpaceNote>& notes,
+                           const tier::SpaceNote& own) {
   Survey survey(own);
-  for (const SpaceTotal& total : totals) {
+  for (const tier::SpaceTotal& total : totals) {
     const auto note = notes.find(total.space);
     survey.add(note != notes.end() ? &note->second : nullptr, total.bytes);
   }
@@ -112,4 +113,4 @@ std::vector<std::string> rest_lines(const FolderSurvey& survey) {
   return lines;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -22,7 +22,7 @@
 #include "tier/blob_index.h"
 #include "tier/space_note.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct FolderSurvey {
   struct Rest {
@@ -38,11 +38,11 @@ struct FolderSurvey {
 };
 
 // `own` is what this server notes on its own spaces.
-[[nodiscard]] FolderSurvey survey_folder(std::span<const SpaceTotal> totals,
-                                         const std::map<SpaceKey, SpaceNote>& notes,
-                                         const SpaceNote& own);
+[[nodiscard]] FolderSurvey survey_folder(std::span<const tier::SpaceTotal> totals,
+                                         const std::map<SpaceKey, tier::SpaceNote>& notes,
+                                         const tier::SpaceNote& own);
 
 // "12.0 MiB of it was made by ...", one line for each kind of rest; the smallest ones share one.
 [[nodiscard]] std::vector<std::string> rest_lines(const FolderSurvey& survey);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr ByteCount kMiB = 1 << 20;
@@ -15,7 +15,7 @@ std::string settings(const std::string& model, const std::string& variant,
 
 class FolderSurveyTest : public testing::Test {
  protected:
-  void add(const SpaceNote& note, ByteCount bytes) {
+  void add(const tier::SpaceNote& note, ByteCount bytes) {
     notes_[next()] = note;
     totals_.push_back({last_, 1, bytes});
   }
@@ -23,12 +23,12 @@ class FolderSurveyTest : public testing::Test {
   [[nodiscard]] FolderSurvey survey() const { return survey_folder(totals_, notes_, own_); }
   [[nodiscard]] std::vector<std::string> lines() const { return rest_lines(survey()); }
 
-  const SpaceNote own_{"qwen.gguf", settings("3f2a", "zen4"), false};
+  const tier::SpaceNote own_{"qwen.gguf", settings("3f2a", "zen4"), false};
 
  private:
   SpaceKey next() { return last_ = {last_.high + 1, 7}; }
-  std::vector<SpaceTotal> totals_;
-  std::map<SpaceKey, SpaceNote> notes_;
+  std::vector<tier::SpaceTotal> totals_;
+  std::map<SpaceKey, tier::SpaceNote> notes_;
   SpaceKey last_;
 };
 
@@ -113,11 +113,12 @@ TEST_F(FolderSurveyTest, DeterministicMakersAreAskedOnTheSameGridOnly) {
 }
 
 TEST_F(FolderSurveyTest, ALongListIsComparedAsTheFolderKeepsIt) {
-  const SpaceNote longer{"qwen.gguf", own_.settings + " more=" + std::string(5000, 'x'), false};
-  const SpaceNote noted = *parse_note(note_text(longer));
-  const SpaceTotal total{{1, 1}, 1, kMiB};
+  const tier::SpaceNote longer{"qwen.gguf", own_.settings + " more=" + std::string(5000, 'x'),
+                               false};
+  const tier::SpaceNote noted = *tier::parse_note(tier::note_text(longer));
+  const tier::SpaceTotal total{{1, 1}, 1, kMiB};
   EXPECT_EQ(survey_folder({&total, 1}, {{SpaceKey{1, 1}, noted}}, longer).usable, kMiB);
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -3,12 +3,13 @@
 #include "state/chunk_keys.h"
 #include "tier/path_name.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
-ForeignMatch ForeignStates::find(const StoredDepths& known, const ForeignQuestion& question) const {
+ForeignMatch ForeignStates::find(const tier::StoredDepths& known,
+                                 const ForeignQuestion& question) const {
   ForeignMatch best;
   for (const ForeignMaker& maker : makers_) {
-    PathNamer names(maker.facts.space(question.tenant));
+    tier::PathNamer names(maker.facts.space(question.tenant));
     if (maker.chunk_keys) {
       names.append(chunk_keys(question.tokens, question.cuts));
     } else {
@@ -20,4 +21,4 @@ ForeignMatch ForeignStates::find(const StoredDepths& known, const ForeignQuestio
   return best;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -27,7 +27,7 @@
 #include "state/tokens.h"
 #include "tier/stored_depths.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Whose states lie in a folder beside this server's.
 struct ForeignMaker {
@@ -56,10 +56,11 @@ class ForeignStates {
 
   [[nodiscard]] bool empty() const { return makers_.empty(); }
   // The maker of most of the prompt; the first of equals.
-  [[nodiscard]] ForeignMatch find(const StoredDepths& known, const ForeignQuestion& question) const;
+  [[nodiscard]] ForeignMatch find(const tier::StoredDepths& known,
+                                  const ForeignQuestion& question) const;
 
  private:
   std::vector<ForeignMaker> makers_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

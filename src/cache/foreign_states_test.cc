@@ -5,7 +5,7 @@
 #include "state/chunk_keys.h"
 #include "tier/path_name.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 Tokens counting(TokenPos count) {
@@ -26,7 +26,7 @@ class ForeignStatesTest : public testing::Test {
  protected:
   // Rows in blobs of 128, as a store would say.
   void store(const std::string& engine, const std::string& tenant, const Tokens& keys) {
-    PathNamer names(facts_of(engine).space(tenant));
+    tier::PathNamer names(facts_of(engine).space(tenant));
     names.append(keys);
     for (std::size_t i = 0; i < names.anchors().size(); i += 2) {
       known_.add(names.anchors()[i], static_cast<TokenPos>(i + 2) * kBlockTokens);
@@ -37,7 +37,7 @@ class ForeignStatesTest : public testing::Test {
     return ForeignStates({maker("old"), maker("older"), maker("exact", true)})
         .find(known_, {tenant, tokens, cuts});
   }
-  StoredDepths known_;
+  tier::StoredDepths known_;
 };
 
 TEST_F(ForeignStatesTest, FindsTheMakerOfMostOfAPrompt) {
@@ -75,4 +75,4 @@ TEST_F(ForeignStatesTest, ADeterministicMakerFilesUnderChunkKeys) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

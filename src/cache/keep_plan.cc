@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -24,7 +24,7 @@ bool in_core(const PlaceOutline& place, const Extent& core) {
 }
 
 bool is_there(const PathOutline& path, TokenPos position) {
-  return std::ranges::binary_search(path.there, position, {}, &PlaceHit::position);
+  return std::ranges::binary_search(path.there, position, {}, &tier::PlaceHit::position);
 }
 
 ByteCount rows_bytes(const PathOutline& path, TokenPos tokens) {
@@ -32,7 +32,7 @@ ByteCount rows_bytes(const PathOutline& path, TokenPos tokens) {
 }
 
 // The last rows of a path are fewer than a blob holds, and written again when it goes on.
-bool is_outgrown(const PathOutline& path, const RowsHit& rows, TokenPos end) {
+bool is_outgrown(const PathOutline& path, const tier::RowsHit& rows, TokenPos end) {
   return rows.whole && rows.range.length() < path.blob_tokens && rows.range.end < end;
 }
 
@@ -44,7 +44,7 @@ struct Core {
 Core core_of(const PathOutline& path, const Extent& extent) {
   const TokenPos end = extent.end;
   TokenPos covered = 0;
-  for (const RowsHit& rows : path.rows_there) {
+  for (const tier::RowsHit& rows : path.rows_there) {
     if (!is_outgrown(path, rows, end)) covered = std::min(rows.range.end, end);
   }
   Core core;
@@ -56,7 +56,7 @@ Core core_of(const PathOutline& path, const Extent& extent) {
     if (!is_there(path, place.position)) core.missing += place.bytes;
   }
   const ByteCount bytes = std::max<ByteCount>(rows_bytes(path, end) + last, 1);
-  core.saves_per_byte = rounded_worth(static_cast<double>(end) / static_cast<double>(bytes));
+  core.saves_per_byte = tier::rounded_worth(static_cast<double>(end) / static_cast<double>(bytes));
   return core;
 }
 
@@ -72,7 +72,7 @@ Extent core_within(const PathOutline& path, const BytesFor& room_for) {
       const Core core = core_of(path, {end});
       const ByteCount over = core.missing - room_for(core.saves_per_byte);
       const auto tokens = over / std::max<ByteCount>(path.bytes_per_token, 1) + 1;
-      end = anchor_at(end - static_cast<TokenPos>(std::min<ByteCount>(tokens, end)));
+      end = tier::anchor_at(end - static_cast<TokenPos>(std::min<ByteCount>(tokens, end)));
     }
     return {end};
   }
@@ -93,7 +93,7 @@ class StepWorth {
  public:
   StepWorth(const PathOutline& path, double most) : most_(most) {
     for (const PlaceOutline& place : path.places) positions_.insert(place.position);
-    for (const PlaceHit& place : path.there) positions_.insert(place.position);
+    for (const tier::PlaceHit& place : path.there) positions_.insert(place.position);
   }
   [[nodiscard]] std::uint64_t at(TokenPos position, ByteCount bytes) const {
     const auto here = positions_.lower_bound(position);
@@ -130,13 +130,13 @@ KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for) {
     }
   }
   // Rows may also be those of another path that is worth more.
-  for (const RowsHit& rows : path.rows_there) {
+  for (const tier::RowsHit& rows : path.rows_there) {
     if (rows.range.begin >= plan.length) break;
     const bool outgrown = is_outgrown(path, rows, plan.length);
     plan.there.push_back(
         {rows.key, outgrown ? 0 : std::max(rows.saves, plan.rows_save(rows.bytes))});
   }
-  for (const PlaceHit& place : path.there) {
+  for (const tier::PlaceHit& place : path.there) {
     if (place.position > plan.length) break;
     const auto ours =
         std::ranges::lower_bound(path.places, place.position, {}, &PlaceOutline::position);
@@ -174,4 +174,4 @@ std::vector<std::string> check_keep_plan(const PathOutline& path, const KeepPlan
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -36,7 +36,7 @@
 #include "state/tokens.h"
 #include "tier/blob_store.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 enum class PlaceRole {
   kStep,    // a prompt may part from this one here
@@ -52,12 +52,12 @@ struct PlaceOutline {
 
 struct PathOutline {
   TokenPos length = 0;
-  ByteCount bytes_per_token = 0;        // of rows; 0: there are none
-  TokenPos blob_tokens = 256;           // in one blob of rows; the last has fewer
-  bool needs_places = true;             // false: rows alone bring back what they are of
-  std::vector<PlaceOutline> places;     // ascending
-  std::span<const PlaceHit> there;      // places of this path that the store has
-  std::span<const RowsHit> rows_there;  // rows likewise, without gaps from the first on
+  ByteCount bytes_per_token = 0;              // of rows; 0: there are none
+  TokenPos blob_tokens = 256;                 // in one blob of rows; the last has fewer
+  bool needs_places = true;                   // false: rows alone bring back what they are of
+  std::vector<PlaceOutline> places;           // ascending
+  std::span<const tier::PlaceHit> there;      // places of this path that the store has
+  std::span<const tier::RowsHit> rows_there;  // rows likewise, without gaps from the first on
 };
 
 // How many bytes a store would take that save this many tokens each.
@@ -69,12 +69,12 @@ struct PlaceToKeep {
 };
 
 struct KeepPlan {
-  TokenPos length = 0;             // of the core; 0: nothing is kept
-  double saves_per_byte = 0.0;     // of the core
-  ByteCount missing = 0;           // bytes of the core that are not there yet
-  std::vector<PlaceToKeep> core;   // ascending
-  std::vector<PlaceToKeep> steps;  // descending
-  std::vector<BlobWorth> there;    // what is there is worth this much beside it
+  TokenPos length = 0;                 // of the core; 0: nothing is kept
+  double saves_per_byte = 0.0;         // of the core
+  ByteCount missing = 0;               // bytes of the core that are not there yet
+  std::vector<PlaceToKeep> core;       // ascending
+  std::vector<PlaceToKeep> steps;      // descending
+  std::vector<tier::BlobWorth> there;  // what is there is worth this much beside it
 
   [[nodiscard]] std::uint64_t rows_save(ByteCount bytes) const;
 };
@@ -84,4 +84,4 @@ struct KeepPlan {
                                                        const KeepPlan& plan,
                                                        const BytesFor& room_for);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

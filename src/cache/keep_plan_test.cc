@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr ByteCount kRow = 32 << 10;
@@ -90,12 +90,14 @@ TEST(KeepPlan, RowsAloneEndWhereTheRoomEnds) {
 // The tip of the turn before is a step now, and the rows count for the longer conversation.
 TEST(KeepPlan, WhatIsThereIsWorthWhatItIsNow) {
   PathOutline path = conversation();
-  const std::vector<PlaceHit> there = {{BlobKey{{std::byte{1}}}, 1000, kSnapshot, 5},
-                                       {BlobKey{{std::byte{2}}}, 6990, kSnapshot, 9999},
-                                       {BlobKey{{std::byte{3}}}, 7000, kSnapshot, 9999}};
-  const std::vector<RowsHit> rows = {{BlobKey{{std::byte{4}}}, {0, 4000}, 4000 * kRow, 1},
-                                     {BlobKey{{std::byte{5}}}, {4000, 6912}, 2912 * kRow, 99999},
-                                     {BlobKey{{std::byte{6}}}, {6912, 7000}, 88 * kRow, 7}};
+  const std::vector<tier::PlaceHit> there = {
+      {tier::BlobKey{{std::byte{1}}}, 1000, kSnapshot, 5},
+      {tier::BlobKey{{std::byte{2}}}, 6990, kSnapshot, 9999},
+      {tier::BlobKey{{std::byte{3}}}, 7000, kSnapshot, 9999}};
+  const std::vector<tier::RowsHit> rows = {
+      {tier::BlobKey{{std::byte{4}}}, {0, 4000}, 4000 * kRow, 1},
+      {tier::BlobKey{{std::byte{5}}}, {4000, 6912}, 2912 * kRow, 99999},
+      {tier::BlobKey{{std::byte{6}}}, {6912, 7000}, 88 * kRow, 7}};
   path.there = there;
   path.rows_there = rows;
   const KeepPlan plan = plan_keeping(path, room(ByteCount{1} << 40));
@@ -121,15 +123,15 @@ TEST(KeepPlan, HoldsItsInvariants) {
     path.needs_places = below(5) != 0;
     path.bytes_per_token = below(6) == 0 ? 0 : static_cast<ByteCount>(1 + below(100));
     if (path.bytes_per_token == 0) path.needs_places = true;
-    std::vector<PlaceHit> there;
-    std::vector<RowsHit> rows;
+    std::vector<tier::PlaceHit> there;
+    std::vector<tier::RowsHit> rows;
     for (int i = below(12); i >= 0; --i) {
       path.length += 1 + below(500);
       const auto bytes = static_cast<ByteCount>(1 + below(20000));
       const auto role = static_cast<PlaceRole>(below(3));
       if (path.needs_places || below(3) == 0) path.places.push_back({path.length, bytes, role});
       if (below(3) == 0) {
-        BlobKey key;
+        tier::BlobKey key;
         key.bytes[0] = static_cast<std::byte>(i);
         there.push_back({key, path.length, bytes, static_cast<std::uint64_t>(below(500))});
       }
@@ -150,4 +152,4 @@ TEST(KeepPlan, HoldsItsInvariants) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

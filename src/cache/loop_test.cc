@@ -8,7 +8,7 @@
 #include "cache/state_cache.h"
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr TokenPos kStep = 64;
@@ -17,7 +17,7 @@ constexpr TokenPos kTurn = 64;
 constexpr ByteCount kRowBytes = 8;
 constexpr ByteCount kSnapshotBytes = 1000;
 
-class TurnedClock final : public Clock {
+class TurnedClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return TimePoint{} + passed; }
   std::chrono::milliseconds passed{0};
@@ -93,7 +93,7 @@ class Talks {
       const auto chunk =
           TokenSpan(talk).subspan(static_cast<std::size_t>(begin),
                                   static_cast<std::size_t>(cache_.chunk_end(slot) - begin));
-      ASSERT_TRUE(engine_.prefill(slot, chunk, LogitsOf::kNone).ok());
+      ASSERT_TRUE(engine_.prefill(slot, chunk, engine::LogitsOf::kNone).ok());
       cache_.prefilled(slot, chunk, receipt);
     }
     cache_.end(slot);
@@ -103,7 +103,7 @@ class Talks {
 
   const Round round_;
   TurnedClock clock_;
-  FakeEngine engine_;
+  engine::FakeEngine engine_;
   StateCache cache_;
   std::vector<SlotId> slots_;
   std::vector<Tokens> talks_;
@@ -154,4 +154,4 @@ TEST(Loop, WhatIsKeptHardlyDependsOnTheTimeBetweenRequests) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -7,7 +7,7 @@
 #include "cache/state_cache.h"
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr TokenPos kStep = 64;
@@ -32,13 +32,13 @@ std::vector<TokenPos> all_cuts() {
 
 // Where a fresh cache that could hold this many snapshots will keep a state of the prompt.
 std::vector<TokenPos> places_with(ByteCount snapshots) {
-  FakeEngine engine(
+  engine::FakeEngine engine(
       {.slots = 1, .context_tokens = 4096, .chunk_tokens_max = kStep, .snapshot_bytes = kSnapshot});
   CacheOptions options;
   options.memory.budget = snapshots * kSnapshot;
   options.merged_chunk = kStep;
   options.slot_snapshots = 0;
-  SteadyClock clock;
+  env::SteadyClock clock;
   StateCache cache(engine, options, clock);
   const Tokens tokens(static_cast<std::size_t>(kLength), 7);
   const std::vector<TokenPos> cuts = all_cuts();
@@ -98,4 +98,4 @@ TEST(ManySnapshots, WithRoomForFewerPlacesInsideMessagesKeepTheirDistance) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

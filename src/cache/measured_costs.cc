@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -29,8 +29,9 @@ void MeasuredCosts::note_moved(ByteCount bytes, double ms) {
   bytes_per_ms_ += (static_cast<double>(bytes) / ms - bytes_per_ms_) * kLatest;
 }
 
-StartCosts MeasuredCosts::start_costs(const MemoryTier& memory, TokenPos context_tokens) const {
-  StartCosts costs;
+plan::StartCosts MeasuredCosts::start_costs(const MemoryTier& memory,
+                                            TokenPos context_tokens) const {
+  plan::StartCosts costs;
   costs.bytes_per_token = memory.bytes_per_token();
   costs.bytes_per_snapshot = memory.snapshot_bytes(context_tokens);
   costs.any_token = kAnyTokenCost;
@@ -43,4 +44,4 @@ StartCosts MeasuredCosts::start_costs(const MemoryTier& memory, TokenPos context
   return costs;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

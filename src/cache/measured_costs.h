@@ -9,7 +9,7 @@
 #include "state/parts.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 class MeasuredCosts {
  public:
@@ -20,11 +20,12 @@ class MeasuredCosts {
   // 0: not known yet.
   [[nodiscard]] double ms_per_token() const { return ms_per_token_; }
   // Of beginnings from this memory, in a context of this many tokens.
-  [[nodiscard]] StartCosts start_costs(const MemoryTier& memory, TokenPos context_tokens) const;
+  [[nodiscard]] plan::StartCosts start_costs(const MemoryTier& memory,
+                                             TokenPos context_tokens) const;
 
  private:
   double ms_per_token_ = 0.0;
   double bytes_per_ms_ = 4.0e6;  // moved between slots and memory
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

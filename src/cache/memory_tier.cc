@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -51,8 +51,8 @@ constexpr ByteCount kAheadShare = 128;
 // this part of it: all are alike, and each that makes way is read again.
 constexpr double kForAnEqual = 0.5;
 
-RowsView view_of(const BlockUse& use) {
-  RowsView view;
+engine::RowsView view_of(const BlockUse& use) {
+  engine::RowsView view;
   view.begin = use.range.begin;
   view.end = use.range.end;
   view.block_begin = use.block->range().begin;
@@ -62,14 +62,14 @@ RowsView view_of(const BlockUse& use) {
   return view;
 }
 
-SavedStateView view_of(const Snapshot& snapshot) {
-  return {SaveScope::kSnapshot, snapshot.position(), snapshot.checksum(), snapshot.bytes()};
+engine::SavedStateView view_of(const Snapshot& snapshot) {
+  return {engine::SaveScope::kSnapshot, snapshot.position(), snapshot.checksum(), snapshot.bytes()};
 }
 
 }  // namespace
 
 // A node costs far more than a token, and short prompts are mostly nodes.
-void forget_beyond_limits(TokenTree& tree, const MemoryOptions& limits) {
+void forget_beyond_limits(tree::TokenTree& tree, const MemoryOptions& limits) {
   tree.trim_ghost(limits.ghost_tokens_max);
   while (tree.node_count() > limits.nodes_max && tree.ghost_tokens() > 0) {
     tree.trim_ghost(tree.ghost_tokens() / 2);
@@ -81,18 +81,18 @@ struct MemoryTier::Wanted {
   bool snapshot = false;
   bool alone = false;   // the snapshot, without rows
   ByteCount bytes = 0;  // at most
-  NodeId growing;
+  tree::NodeId growing;
 };
 
-MemoryTier::MemoryTier(Engine& engine, MemoryOptions options, Companion* companion,
+MemoryTier::MemoryTier(engine::Engine& engine, MemoryOptions options, engine::Companion* companion,
                        CacheJournal* journal)
     : engine_(engine),
       options_(options),
       row_bytes_(extent_bytes(engine.shape())),
       companion_(companion),
-      companion_shape_(companion != nullptr ? companion->shape() : CompanionShape{}),
+      companion_shape_(companion != nullptr ? companion->shape() : engine::CompanionShape{}),
       journal_(journal),
-      tree_(StateNeeds::of(engine.shape())) {}
+      tree_(tree::StateNeeds::of(engine.shape())) {}
 
 // Companion rows lie in the primary's blocks; where those have none, nor has it.
 ByteCount MemoryTier::companion_row_bytes() const {
@@ -113,7 +113,7 @@ ByteCount MemoryTier::snapshot_bytes(TokenPos position) const {
 
 MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
   const TokenPos length = length_of(request.tokens);
-  const Match match = tree_.match(request.space, request.tokens);
+  const tree::Match match = tree_.match(request.space, request.tokens);
   Wanted wanted;
   if (!match.stops.empty()) wanted.growing = match.stops.back().node;
   const bool needs_snapshot = tree_.needs().snapshot && !request.rows_only;
@@ -131,18 +131,18 @@ MemoryTier::Wanted MemoryTier::missing_of(const StoreRequest& request) const {
 }
 
 // What a request shares with others, up to the last fork on its way, is not its own.
-Tick MemoryTier::begin_request(const Match* match, Tick now) {
+tree::Tick MemoryTier::begin_request(const tree::Match* match, tree::Tick now) {
   ++requests_;
   if (match == nullptr) return now;
   const TokenPos shared = match->forks.empty() ? 0 : match->forks.back();
-  const Tick last_use = match->node ? tree_.facts(match->node).last_use : 0;
+  const tree::Tick last_use = match->node ? tree_.facts(match->node).last_use : 0;
   now = returns_.begin(now);
   returns_.note(match->length - shared, match->matched - shared, last_use);
   return now;
 }
 
 // How many tokens memory holds, if all weigh as much as those that are here.
-const ReturnAges* MemoryTier::loop() const {
+const plan::ReturnAges* MemoryTier::loop() const {
   const std::uint64_t tokens = tree_.token_count() - tree_.ghost_tokens();
   const ByteCount resident = std::max<ByteCount>(tree_.bytes().resident, 1);
   const double capacity = static_cast<double>(tokens) * static_cast<double>(options_.budget) /
@@ -156,7 +156,7 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
   if (wanted.bytes <= free) return true;
   const ByteCount needed = wanted.bytes - free;
   if (tree_.bytes().evictable() < needed) return false;
-  RoomRequest room_request;
+  plan::RoomRequest room_request;
   const ByteCount ahead = request.essential ? options_.budget / kAheadShare : 0;
   room_request.needed = std::min(needed + ahead, tree_.bytes().evictable());
   room_request.now = request.now;
@@ -174,7 +174,8 @@ bool MemoryTier::make_room(const StoreRequest& request, const Wanted& wanted) {
   const bool like_a_refused_one =
       by_worth && room_request.worth <= refused_worth_ && requests_ == refused_in_;
   if (like_a_refused_one) return false;
-  for (const Victim& victim : evict_bytes(tree_, room_request, options_.eviction)) count(victim);
+  for (const plan::Victim& victim : plan::evict_bytes(tree_, room_request, options_.eviction))
+    count(victim);
   if (wanted.bytes <= room()) return true;
   if (by_worth) {
     refused_worth_ = room_request.worth;
@@ -196,14 +197,14 @@ StoreOutcome MemoryTier::store(const StoreRequest& request) {
   auto copied = copy(request, wanted);
   if (!copied) return decline();
   if (copied->bytes > room()) return decline();  // a snapshot larger than any before
-  std::vector<PlacedHints> marks;
+  std::vector<tree::PlacedHints> marks;
   if (!request.rows_only) marks.push_back({length_of(request.tokens), request.marks});
-  const Committed committed = tree_.commit({.space = request.space,
-                                            .tokens = request.tokens,
-                                            .blocks = copied->rows,
-                                            .snapshots = copied->snapshots,
-                                            .marks = marks,
-                                            .now = request.now});
+  const tree::Committed committed = tree_.commit({.space = request.space,
+                                                  .tokens = request.tokens,
+                                                  .blocks = copied->rows,
+                                                  .snapshots = copied->snapshots,
+                                                  .marks = marks,
+                                                  .now = request.now});
   forget_beyond_limits();
   snapshots_held_ += copied->snapshots.size();
   stored_bytes_ += committed.new_bytes;
@@ -232,17 +233,18 @@ void RoomHold::release() {
   tier_ = nullptr;
 }
 
-std::optional<RoomHold> MemoryTier::hold_room(ByteCount bytes, NodeId node, Tick now) {
+std::optional<RoomHold> MemoryTier::hold_room(ByteCount bytes, tree::NodeId node, tree::Tick now) {
   if (bytes > options_.budget) return std::nullopt;
   if (bytes > room()) {
-    Pin needed = tree_.pin(node);
+    tree::Pin needed = tree_.pin(node);
     const ByteCount missing = bytes - room();
     if (tree_.bytes().evictable() < missing) return std::nullopt;
-    RoomRequest request;
+    plan::RoomRequest request;
     request.needed = missing;
     request.now = now;
     request.loop = loop();
-    for (const Victim& victim : evict_bytes(tree_, request, options_.eviction)) count(victim);
+    for (const plan::Victim& victim : plan::evict_bytes(tree_, request, options_.eviction))
+      count(victim);
     needed.release();
     forget_beyond_limits();
   }
@@ -261,10 +263,10 @@ bool MemoryTier::admit(const AdmitRequest& request) {
     if (use.block.get() != std::exchange(last, use.block.get())) bytes += use.block->size();
   }
   if (bytes > room()) return false;
-  const std::vector<PlacedHints> marks = {
+  const std::vector<tree::PlacedHints> marks = {
       {length_of(request.tokens), request.marks.without(kDerivedHints)}};
   const std::size_t count = request.snapshot != nullptr ? 1 : 0;
-  const Match known = tree_.match(request.space, request.tokens);
+  const tree::Match known = tree_.match(request.space, request.tokens);
   const bool there = !known.stops.empty() &&
                      known.stops.back().position == length_of(request.tokens) &&
                      known.stops.back().has_snapshot;
@@ -286,15 +288,15 @@ StoreOutcome MemoryTier::decline() {
   return {};
 }
 
-Filed MemoryTier::remember(SpaceKey space, TokenSpan tokens, Tick now) {
+tree::Filed MemoryTier::remember(SpaceKey space, TokenSpan tokens, tree::Tick now) {
   if (tokens.empty()) return {};
-  const Committed committed = tree_.commit({.space = space, .tokens = tokens, .now = now});
+  const tree::Committed committed = tree_.commit({.space = space, .tokens = tokens, .now = now});
   forget_beyond_limits();
   return {committed.node, length_of(tokens)};
 }
 
 void MemoryTier::note_tool_call(SpaceKey space, TokenSpan tokens) {
-  const Match match = tree_.match(space, tokens);
+  const tree::Match match = tree_.match(space, tokens);
   for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
     if (!stop->marks.has(Hint::kPromptEnd)) continue;
     tree_.mark(stop->node, Hint::kToolCall);
@@ -309,7 +311,7 @@ std::optional<MemoryTier::Copied> MemoryTier::copy(const StoreRequest& request,
     Copied copied;
     const std::vector<TokenRange> blocks = blocks_of(wanted.rows);
     const bool fresh = wanted.snapshot && request.snapshot == nullptr;
-    CompanionSaved companion = copy_companion(request, blocks, fresh);
+    engine::CompanionSaved companion = copy_companion(request, blocks, fresh);
     auto rows = copy_rows(request.slot, blocks, companion);
     if (!rows) return std::nullopt;
     copied.rows = std::move(*rows);
@@ -331,12 +333,12 @@ std::optional<MemoryTier::Copied> MemoryTier::copy(const StoreRequest& request,
 
 Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(SlotId slot,
                                                           const std::vector<TokenRange>& blocks,
-                                                          CompanionSaved& companion) const {
+                                                          engine::CompanionSaved& companion) const {
   std::vector<ExtentBlockPtr> made;
   if (blocks.empty()) return made;
   auto copied = engine_.save_rows(slot, blocks);
   if (!copied) return copied.error();
-  for (ExtentRows& rows : *copied) {
+  for (engine::ExtentRows& rows : *copied) {
     const TokenRange block{rows.begin, rows.end};
     made.push_back(std::make_shared<const ExtentBlock>(block, std::move(rows.bytes), rows.checksum,
                                                        std::move(companion.rows[made.size()])));
@@ -345,11 +347,11 @@ Result<std::vector<ExtentBlockPtr>> MemoryTier::copy_rows(SlotId slot,
 }
 
 // A companion that answers with something else than was asked for has nothing to keep.
-CompanionSaved MemoryTier::copy_companion(const StoreRequest& request,
-                                          const std::vector<TokenRange>& blocks,
-                                          bool snapshot) const {
+engine::CompanionSaved MemoryTier::copy_companion(const StoreRequest& request,
+                                                  const std::vector<TokenRange>& blocks,
+                                                  bool snapshot) const {
   const TokenPos length = length_of(request.tokens);
-  CompanionSaved saved;
+  engine::CompanionSaved saved;
   if (companion_ != nullptr && (!blocks.empty() || snapshot)) {
     saved = companion_->save(request.slot, blocks, length);
   }
@@ -364,7 +366,7 @@ CompanionSaved MemoryTier::copy_companion(const StoreRequest& request,
 
 Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position,
                                               CheckedBytes companion) {
-  auto saved = engine_.save(slot, SaveScope::kSnapshot);
+  auto saved = engine_.save(slot, engine::SaveScope::kSnapshot);
   if (!saved) return saved.error();
   CHECK(saved->length == position);
   snapshot_bytes_seen_ = std::max(
@@ -375,7 +377,7 @@ Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position,
 }
 
 // A part that the companion could add to is better copied again.
-HeldParts MemoryTier::shared_with(const Match& match, bool slot_stands_here) const {
+HeldParts MemoryTier::shared_with(const tree::Match& match, bool slot_stands_here) const {
   HeldParts parts;
   const bool wants_companion = companion_row_bytes() > 0;
   if (tree_.needs().blocks && match.covered > 0) {
@@ -412,7 +414,8 @@ std::optional<HeldParts> MemoryTier::collect(SlotId slot, SpaceKey space, TokenS
 
 // --- and back --------------------------------------------------------------------
 
-Result<ByteCount> MemoryTier::restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now) {
+Result<ByteCount> MemoryTier::restore(SlotId slot, tree::NodeId node, TokenSpan tokens,
+                                      tree::Tick now) {
   HeldParts parts;
   if (tree_.needs().blocks) parts.rows = tree_.rows(node, length_of(tokens));
   if (tree_.needs().snapshot) parts.snapshot = tree_.snapshot(node);
@@ -425,17 +428,17 @@ Result<ByteCount> MemoryTier::restore(SlotId slot, TokenSpan tokens, const HeldP
   return restore_parts(engine_, slot, tokens, parts);
 }
 
-Result<ByteCount> restore_parts(Engine& engine, SlotId slot, TokenSpan tokens,
+Result<ByteCount> restore_parts(engine::Engine& engine, SlotId slot, TokenSpan tokens,
                                 const HeldParts& parts) {
   const ByteCount row_bytes = extent_bytes(engine.shape());
   ByteCount bytes = 0;
-  std::vector<RowsView> views;
+  std::vector<engine::RowsView> views;
   views.reserve(parts.rows.size());
   for (const BlockUse& use : parts.rows) {
     views.push_back(view_of(use));
     bytes += static_cast<ByteCount>(use.range.length()) * row_bytes;
   }
-  RestorePoint point;
+  engine::RestorePoint point;
   point.tokens = tokens;
   point.rows = views;
   if (parts.snapshot != nullptr) {
@@ -450,7 +453,7 @@ Result<ByteCount> restore_parts(Engine& engine, SlotId slot, TokenSpan tokens,
 }
 
 std::optional<HeldParts> MemoryTier::parts_of(SpaceKey space, TokenSpan tokens) const {
-  const Match match = tree_.match(space, tokens);
+  const tree::Match match = tree_.match(space, tokens);
   const TokenPos length = length_of(tokens);
   if (!match.node || match.matched < length) return std::nullopt;
   HeldParts parts;
@@ -466,7 +469,7 @@ std::optional<HeldParts> MemoryTier::parts_of(SpaceKey space, TokenSpan tokens) 
   return parts;
 }
 
-Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, NodeId node, Tick now) {
+Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, tree::NodeId node, tree::Tick now) {
   const SnapshotPtr snapshot = tree_.snapshot(node);
   CHECK(snapshot != nullptr);
   auto bytes = load_snapshot(slot, *snapshot);
@@ -484,7 +487,7 @@ Result<ByteCount> MemoryTier::load_snapshot(SlotId slot, const Snapshot& snapsho
 
 CompanionHolding MemoryTier::companion_state(SpaceKey space, TokenSpan tokens) const {
   if (companion_shape_.bytes_per_token + companion_shape_.bytes_per_place == 0) return {};
-  const Match match = tree_.match(space, tokens);
+  const tree::Match match = tree_.match(space, tokens);
   if (!match.node) return {};
   HeldParts parts;
   if (companion_row_bytes() > 0) parts.rows = tree_.rows(match.node, match.matched);
@@ -500,7 +503,7 @@ CompanionHolding MemoryTier::companion_parts(const HeldParts& parts) const {
   if (companion_row_bytes() == 0) return holding;
   holding.blocks = parts.rows;
   for (const BlockUse& use : holding.blocks) {
-    RowsView view = view_of(use);
+    engine::RowsView view = view_of(use);
     view.checksum = use.block->companion().checksum;
     view.bytes = use.block->companion().bytes;
     if (!view.bytes.empty()) holding.rows.push_back(view);
@@ -512,39 +515,39 @@ bool MemoryTier::intact(std::span<const std::byte> bytes, std::uint64_t checksum
   return journal_ != nullptr ? journal_->intact(bytes, checksum) : hash_bytes(bytes) == checksum;
 }
 
-void MemoryTier::quarantine(SpaceKey space, TokenSpan tokens, Tick now) {
+void MemoryTier::quarantine(SpaceKey space, TokenSpan tokens, tree::Tick now) {
   ++quarantined_;
-  const EvictionNote note{EvictReason::kCorrupt, now};
+  const tree::EvictionNote note{tree::EvictReason::kCorrupt, now};
   bool found = false;
-  if (const Match match = tree_.match(space, tokens); match.node) {
+  if (const tree::Match match = tree_.match(space, tokens); match.node) {
     found = evict_damaged_rows(match.node, now);
   }
-  const Match match = tree_.match(space, tokens);
+  const tree::Match match = tree_.match(space, tokens);
   const bool stands_at_end = !match.stops.empty() && match.stops.back().position == match.length;
   const SnapshotPtr snapshot = stands_at_end ? tree_.snapshot(match.stops.back().node) : nullptr;
   if (snapshot != nullptr && (!found || !intact(snapshot->bytes(), snapshot->checksum()))) {
     evict_snapshot(match.stops.back().node, note);
   } else if (snapshot == nullptr && !found && match.node) {
     if (const auto freed = tree_.evict_rows(match.node, 0, note)) {
-      count({Held::kBlocks, match.node, match.matched, *freed, note.reason});
+      count({tree::Held::kBlocks, match.node, match.matched, *freed, note.reason});
     }
   }
   forget_beyond_limits();
 }
 
-void MemoryTier::evict_snapshot(NodeId node, EvictionNote note) {
+void MemoryTier::evict_snapshot(tree::NodeId node, tree::EvictionNote note) {
   const TokenPos position = tree_.facts(node).range.end;
   if (const auto freed = tree_.evict_snapshot(node, note)) {
-    count({Held::kSnapshot, node, position, *freed, note.reason});
+    count({tree::Held::kSnapshot, node, position, *freed, note.reason});
   }
 }
 
 // On the way to the node, from there upwards. Returns whether there were any.
-bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
-  const EvictionNote note{EvictReason::kCorrupt, now};
+bool MemoryTier::evict_damaged_rows(tree::NodeId node, tree::Tick now) {
+  const tree::EvictionNote note{tree::EvictReason::kCorrupt, now};
   bool found = false;
-  for (NodeId at = node; at && tree_.alive(at);) {
-    const NodeFacts facts = tree_.facts(at);
+  for (tree::NodeId at = node; at && tree_.alive(at);) {
+    const tree::NodeFacts facts = tree_.facts(at);
     TokenPos damaged = -1;
     for (const BlockUse& use : tree_.rows(at, facts.range.end)) {
       const bool on_edge = !intersection(use.range, facts.range).empty();
@@ -556,7 +559,7 @@ bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
     if (damaged >= 0) {
       found = true;
       if (const auto freed = tree_.evict_rows(at, damaged, note)) {
-        count({Held::kBlocks, at, damaged, *freed, note.reason});
+        count({tree::Held::kBlocks, at, damaged, *freed, note.reason});
       }
     }
     at = facts.parent;
@@ -564,8 +567,8 @@ bool MemoryTier::evict_damaged_rows(NodeId node, Tick now) {
   return found;
 }
 
-void MemoryTier::retire(Tick now) {
-  drop_bytes({EvictReason::kDisproved, now});
+void MemoryTier::retire(tree::Tick now) {
+  drop_bytes({tree::EvictReason::kDisproved, now});
   retired_ = true;
 }
 
@@ -576,21 +579,21 @@ ByteCount MemoryTier::clear() {
   return freed;
 }
 
-ByteCount MemoryTier::drop_bytes(EvictionNote note) {
+ByteCount MemoryTier::drop_bytes(tree::EvictionNote note) {
   const ByteCount before = tree_.bytes().resident;
-  while (const NodeId at = tree_.oldest(Held::kSnapshot)) {
+  while (const tree::NodeId at = tree_.oldest(tree::Held::kSnapshot)) {
     if (!tree_.evict_snapshot(at, note)) break;
     --snapshots_held_;
   }
-  while (const NodeId at = tree_.oldest(Held::kBlocks)) {
+  while (const tree::NodeId at = tree_.oldest(tree::Held::kBlocks)) {
     if (!tree_.evict_rows(at, 0, note)) break;
   }
   forget_beyond_limits();
   return before - tree_.bytes().resident;
 }
 
-void MemoryTier::count(const Victim& victim) {
-  if (victim.held == Held::kSnapshot) {
+void MemoryTier::count(const plan::Victim& victim) {
+  if (victim.held == tree::Held::kSnapshot) {
     ++evicted_snapshots_;
     --snapshots_held_;
   } else {
@@ -604,9 +607,9 @@ void MemoryTier::report(CacheStatus& status) const {
   status.enabled = enabled();
   status.budget = options_.budget;
   status.resident = tree_.bytes().resident;
-  status.extents = tree_.bytes(ByteKind::kBlocks).resident;
-  status.windows = tree_.bytes(ByteKind::kWindows).resident;
-  status.snapshots = tree_.bytes(ByteKind::kSnapshots).resident;
+  status.extents = tree_.bytes(tree::ByteKind::kBlocks).resident;
+  status.windows = tree_.bytes(tree::ByteKind::kWindows).resident;
+  status.snapshots = tree_.bytes(tree::ByteKind::kSnapshots).resident;
   status.pinned = tree_.bytes().pinned;
   status.peak = peak_;
   status.snapshot_count = snapshots_held_;
@@ -636,4 +639,4 @@ std::vector<std::string> MemoryTier::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -41,17 +41,17 @@
 #include "plan/eviction.h"
 #include "tree/token_tree.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct MemoryOptions {
   ByteCount budget = 0;
   std::uint64_t ghost_tokens_max = 4'000'000;
   std::size_t nodes_max = 500'000;  // what is only remembered makes way beyond this
-  EvictionPolicy eviction;
+  plan::EvictionPolicy eviction;
 };
 
 // Forgets what is only remembered, oldest first, until it is within the limits.
-void forget_beyond_limits(TokenTree& tree, const MemoryOptions& limits);
+void forget_beyond_limits(tree::TokenTree& tree, const MemoryOptions& limits);
 
 // One state to keep: that of a slot after exactly `tokens`.
 struct StoreRequest {
@@ -59,7 +59,7 @@ struct StoreRequest {
   SpaceKey space;
   TokenSpan tokens;
   Hints marks;
-  ReuseOdds odds;         // how likely it will be wanted
+  plan::ReuseOdds odds;   // how likely it will be wanted
   TokenPos saves = 0;     // tokens that would be read again without it
   bool essential = true;  // false: takes the room only of what is worth less
   bool newcomer = false;  // most of its conversation was not here
@@ -69,19 +69,19 @@ struct StoreRequest {
   // The rows alone, ahead of a state further on that they belong to. No place is made of them.
   bool rows_only = false;
   SnapshotPtr snapshot;  // of this place, if it was taken before; the slot may be beyond it then
-  Tick now = 0;
+  tree::Tick now = 0;
 };
 
 struct StoreOutcome {
   bool stored = false;   // all of it is in memory now, newly or before; false for a snapshot alone
   ByteCount bytes = 0;   // copied
-  Filed filed;           // where its tokens are, if stored
+  tree::Filed filed;     // where its tokens are, if stored
   SnapshotPtr snapshot;  // the one that is here now, alone or with its rows; null: none
 };
 
 // What is held of a companion's state, and the holders that keep it alive.
 struct CompanionHolding {
-  std::vector<RowsView> rows;
+  std::vector<engine::RowsView> rows;
   CheckedView place;
   std::vector<BlockUse> blocks;
   SnapshotPtr snapshot;
@@ -95,7 +95,7 @@ struct HeldParts {
 
 // Brings a slot to `tokens` with these parts. Returns the bytes moved; on an Error the slot is
 // empty.
-[[nodiscard]] Result<ByteCount> restore_parts(Engine& engine, SlotId slot, TokenSpan tokens,
+[[nodiscard]] Result<ByteCount> restore_parts(engine::Engine& engine, SlotId slot, TokenSpan tokens,
                                               const HeldParts& parts);
 
 class MemoryTier;
@@ -129,12 +129,12 @@ struct AdmitRequest {
   std::span<const BlockUse> rows;
   SnapshotPtr snapshot;  // after all of the tokens; null: none
   Hints marks;           // of the place after all of the tokens
-  Tick now = 0;
+  tree::Tick now = 0;
 };
 
 class MemoryTier {
  public:
-  MemoryTier(Engine& engine, MemoryOptions options, Companion* companion = nullptr,
+  MemoryTier(engine::Engine& engine, MemoryOptions options, engine::Companion* companion = nullptr,
              CacheJournal* journal = nullptr);
 
   // May be asked by any thread.
@@ -145,8 +145,8 @@ class MemoryTier {
   [[nodiscard]] ByteCount room() const {
     return retired_ ? 0 : options_.budget - tree_.bytes().resident - promised_;
   }
-  [[nodiscard]] const TokenTree& tree() const { return tree_; }
-  [[nodiscard]] const EvictionPolicy& policy() const { return options_.eviction; }
+  [[nodiscard]] const tree::TokenTree& tree() const { return tree_; }
+  [[nodiscard]] const plan::EvictionPolicy& policy() const { return options_.eviction; }
   // Whether the state of this many tokens could be held at all.
   [[nodiscard]] bool could_hold(TokenPos tokens) const {
     return static_cast<ByteCount>(tokens) * bytes_per_token() + snapshot_bytes(tokens) <=
@@ -159,9 +159,9 @@ class MemoryTier {
 
   // A request begins at `now`. Returns its tick: that, or later, because no two requests with a
   // match have the same. `match`: null if it may use nothing that is kept.
-  [[nodiscard]] Tick begin_request(const Match* match, Tick now);
+  [[nodiscard]] tree::Tick begin_request(const tree::Match* match, tree::Tick now);
 
-  [[nodiscard]] Match match(SpaceKey space, TokenSpan tokens) const {
+  [[nodiscard]] tree::Match match(SpaceKey space, TokenSpan tokens) const {
     return tree_.match(space, tokens);
   }
 
@@ -174,13 +174,14 @@ class MemoryTier {
   [[nodiscard]] SnapshotPtr take_snapshot(SlotId slot, TokenSpan tokens);
   // Makes room for bytes that are on their way, at the cost of what is worth least; the path
   // to `node` is not touched. Nothing: there cannot be that much.
-  [[nodiscard]] std::optional<RoomHold> hold_room(ByteCount bytes, NodeId node, Tick now);
+  [[nodiscard]] std::optional<RoomHold> hold_room(ByteCount bytes, tree::NodeId node,
+                                                  tree::Tick now);
   // Takes over what was elsewhere. False: there is no room.
   bool admit(const AdmitRequest& request);
   // The answer to the latest prompt on this path called a tool: its client is soon back.
   void note_tool_call(SpaceKey space, TokenSpan tokens);
   // The tokens alone, for junctions and receipts.
-  Filed remember(SpaceKey space, TokenSpan tokens, Tick now);
+  tree::Filed remember(SpaceKey space, TokenSpan tokens, tree::Tick now);
 
   // The state of a slot after `tokens`, room or not: what is here of it is shared, the rest
   // is copied. Nothing: it cannot be copied.
@@ -198,9 +199,10 @@ class MemoryTier {
 
   // Brings `slot` to `tokens`, all of them below `node`. Returns the bytes moved.
   // On an Error the slot is empty; what could not be brought back is for quarantine().
-  [[nodiscard]] Result<ByteCount> restore(SlotId slot, NodeId node, TokenSpan tokens, Tick now);
+  [[nodiscard]] Result<ByteCount> restore(SlotId slot, tree::NodeId node, TokenSpan tokens,
+                                          tree::Tick now);
   // Brings the slot's uncuttable parts to the node's snapshot; its rows stay.
-  [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, NodeId node, Tick now);
+  [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, tree::NodeId node, tree::Tick now);
   // The same with a snapshot from elsewhere.
   [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, const Snapshot& snapshot);
   // What of the companion's state of exactly these tokens is here.
@@ -208,15 +210,15 @@ class MemoryTier {
   // The state of these tokens could not be brought back. What of it is damaged
   // goes; if nothing is, its last part goes, so that the next plan is another one.
   // REQUIRES: nothing on the way is pinned.
-  void quarantine(SpaceKey space, TokenSpan tokens, Tick now);
+  void quarantine(SpaceKey space, TokenSpan tokens, tree::Tick now);
 
   // Something that was kept elsewhere failed its verification.
   void count_damaged() { ++quarantined_; }
 
   // Keeps the path to a node from being dropped while it lives. Afterwards, what
   // could not be forgotten meanwhile is to be.
-  [[nodiscard]] Pin pin(NodeId node) { return tree_.pin(node); }
-  void forget_beyond_limits() { holdfast::forget_beyond_limits(tree_, options_); }
+  [[nodiscard]] tree::Pin pin(tree::NodeId node) { return tree_.pin(node); }
+  void forget_beyond_limits() { cache::forget_beyond_limits(tree_, options_); }
 
   // Whether bytes that were kept here are what they were.
   [[nodiscard]] bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) const;
@@ -225,12 +227,12 @@ class MemoryTier {
   ByteCount clear();
   // Drops all bytes, remembers the tokens, and takes no more: from now on it is as one with a
   // budget of 0.
-  void retire(Tick now);
+  void retire(tree::Tick now);
 
   // Fills in the parts of the status that this tier knows.
   void report(CacheStatus& status) const;
   // Told of each victim; for the log.
-  std::function<void(const Victim&)> on_evicted;
+  std::function<void(const plan::Victim&)> on_evicted;
 
   [[nodiscard]] std::vector<std::string> check() const;
 
@@ -246,32 +248,31 @@ class MemoryTier {
   [[nodiscard]] Wanted missing_of(const StoreRequest& request) const;
   [[nodiscard]] bool make_room(const StoreRequest& request, const Wanted& wanted);
   // Not null where conversations come by turns and are too many.
-  [[nodiscard]] const ReturnAges* loop() const;
+  [[nodiscard]] const plan::ReturnAges* loop() const;
   StoreOutcome decline();
   [[nodiscard]] std::optional<Copied> copy(const StoreRequest& request, const Wanted& wanted);
-  [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(SlotId slot,
-                                                              const std::vector<TokenRange>& blocks,
-                                                              CompanionSaved& companion) const;
+  [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(
+      SlotId slot, const std::vector<TokenRange>& blocks, engine::CompanionSaved& companion) const;
   [[nodiscard]] Result<SnapshotPtr> copy_snapshot(SlotId slot, TokenPos position,
                                                   CheckedBytes companion);
-  [[nodiscard]] CompanionSaved copy_companion(const StoreRequest& request,
-                                              const std::vector<TokenRange>& blocks,
-                                              bool snapshot) const;
+  [[nodiscard]] engine::CompanionSaved copy_companion(const StoreRequest& request,
+                                                      const std::vector<TokenRange>& blocks,
+                                                      bool snapshot) const;
   [[nodiscard]] ByteCount companion_row_bytes() const;
-  [[nodiscard]] HeldParts shared_with(const Match& match, bool slot_stands_here) const;
-  bool evict_damaged_rows(NodeId node, Tick now);
-  void evict_snapshot(NodeId node, EvictionNote note);
-  ByteCount drop_bytes(EvictionNote note);
-  void count(const Victim& victim);
+  [[nodiscard]] HeldParts shared_with(const tree::Match& match, bool slot_stands_here) const;
+  bool evict_damaged_rows(tree::NodeId node, tree::Tick now);
+  void evict_snapshot(tree::NodeId node, tree::EvictionNote note);
+  ByteCount drop_bytes(tree::EvictionNote note);
+  void count(const plan::Victim& victim);
 
-  Engine& engine_;
+  engine::Engine& engine_;
   const MemoryOptions options_;
   const ByteCount row_bytes_;
-  Companion* const companion_;
-  const CompanionShape companion_shape_;
+  engine::Companion* const companion_;
+  const engine::CompanionShape companion_shape_;
   CacheJournal* const journal_;
-  TokenTree tree_;
-  ReturnAges returns_;
+  tree::TokenTree tree_;
+  plan::ReturnAges returns_;
   ByteCount snapshot_bytes_seen_ = 0;
   ByteCount promised_ = 0;        // by holds
   std::uint64_t requests_ = 0;    // that began
@@ -288,4 +289,4 @@ class MemoryTier {
   std::atomic<bool> retired_{false};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -10,14 +10,14 @@
 #include "engine/testing/fake.h"
 #include "plan/cuts.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr TokenPos kStep = 64;
 constexpr ByteCount kRowBytes = 8;     // of FakeEngine
 constexpr ByteCount kFrameBytes = 64;  // what a snapshot may weigh beyond its state
 
-class TurnedClock final : public Clock {
+class TurnedClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return TimePoint{} + passed; }
   std::chrono::milliseconds passed{0};
@@ -46,9 +46,9 @@ class NearEndCase {
                  .chunk_tokens_max = kStep,
                  .snapshot_bytes = made.snapshot,
                  .faults =
-                     [this](FakeOperation operation) {
-                       if (operation == FakeOperation::kSave) clock_.passed += case_.copy;
-                       return FakeFault::kNone;
+                     [this](engine::FakeOperation operation) {
+                       if (operation == engine::FakeOperation::kSave) clock_.passed += case_.copy;
+                       return engine::FakeFault::kNone;
                      }}),
         cache_(engine_, options(), clock_) {
     for (int i = 0; i < made.slots; ++i) slots_.push_back(SlotId{i});
@@ -72,7 +72,7 @@ class NearEndCase {
   TokenPos read_again(TokenPos parting) {
     serve(case_.tokens, case_.cuts, case_.spans);
     Tokens other(case_.tokens.begin(), case_.tokens.begin() + parting);
-    for (TokenPos i = 0; i < kStep / 2; ++i) other.push_back(kFakeTurnStart);
+    for (TokenPos i = 0; i < kStep / 2; ++i) other.push_back(engine::kFakeTurnStart);
     std::vector<TokenPos> cuts;
     for (const TokenPos cut : case_.cuts) {
       if (cut <= parting) cuts.push_back(cut);
@@ -108,7 +108,7 @@ class NearEndCase {
           TokenSpan(tokens).subspan(static_cast<std::size_t>(begin),
                                     static_cast<std::size_t>(cache_.chunk_end(slot) - begin));
       clock_.passed += std::chrono::milliseconds(1);
-      EXPECT_TRUE(engine_.prefill(slot, chunk, LogitsOf::kNone).ok());
+      EXPECT_TRUE(engine_.prefill(slot, chunk, engine::LogitsOf::kNone).ok());
       cache_.prefilled(slot, chunk, receipt);
     }
     cache_.end(slot);
@@ -118,7 +118,7 @@ class NearEndCase {
 
   const Case& case_;
   TurnedClock clock_;
-  FakeEngine engine_;
+  engine::FakeEngine engine_;
   StateCache cache_;
   std::vector<SlotId> slots_;
 };
@@ -167,7 +167,8 @@ TEST_P(NearEndSeeds, ReadsAtMostFactorTimesTheDistanceAndAStepAgain) {
   for (int round = 0; round < 60; ++round) {
     Case made = random_case(random);
     for (const TokenPos factor : {2, 4, 8, 16}) {
-      const auto places = static_cast<ByteCount>(near_end_places(made.length(), {kStep, factor}));
+      const auto places =
+          static_cast<ByteCount>(plan::near_end_places(made.length(), {kStep, factor}));
       made.budget = 2 * made.rows() + 4 * places * (made.snapshot + kFrameBytes);
       const TokenPos parting = random_parting(made, random);
       const TokenPos distance = made.length() - parting;
@@ -198,7 +199,7 @@ TEST_P(NearEndSeeds, AFullMemoryHasRoomForTheFewestPlaces) {
   std::mt19937 random(GetParam());
   for (int round = 0; round < 15; ++round) {
     Case made = random_case(random);
-    const auto places = static_cast<ByteCount>(near_end_places(made.length(), {kStep, 16}));
+    const auto places = static_cast<ByteCount>(plan::near_end_places(made.length(), {kStep, 16}));
     made.budget = 2 * made.rows() + 16 * places * (made.snapshot + kFrameBytes);
     const TokenPos parting = random_parting(made, random);
     const TokenPos distance = made.length() - parting;
@@ -210,4 +211,4 @@ TEST_P(NearEndSeeds, AFullMemoryHasRoomForTheFewestPlaces) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

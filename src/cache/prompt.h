@@ -10,7 +10,7 @@
 #include "state/tokens.h"
 #include "tier/path_name.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // What it refers to outlives the request.
 struct Prompt {
@@ -23,9 +23,9 @@ struct Prompt {
   // Where the header that opens the answer ends and what history will not repeat
   // begins; none: not known.
   std::optional<TokenPos> header_end;
-  std::span<const PathName> names;  // of its keys, where there is a tier below
-  EndKey end;                       // of its keys, if it may use what is kept
-  std::uint64_t number = 0;         // of the request, for the journal
+  std::span<const tier::PathName> names;  // of its keys, where there is a tier below
+  EndKey end;                             // of its keys, if it may use what is kept
+  std::uint64_t number = 0;               // of the request, for the journal
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 EndKey EndKey::of(SpaceKey space, TokenSpan keys) {
   return {space, wide_hash(std::as_bytes(keys)), length_of(keys)};
@@ -73,4 +73,4 @@ std::vector<std::string> PromptLogits::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -32,7 +32,7 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // A prompt, by what its states are filed under.
 struct EndKey {
@@ -84,4 +84,4 @@ class PromptLogits {
   std::map<EndKey, Entries::iterator> by_key_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

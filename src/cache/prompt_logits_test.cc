@@ -4,7 +4,7 @@
 
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr SpaceKey kSpace{1, 2};
@@ -27,7 +27,7 @@ class Ends : public ::testing::Test {
 
   static constexpr ByteCount kBudget = 1000;
   static constexpr ByteCount kOne = 16 * sizeof(float);
-  FakeEngine engine_{FakeOptions{}};
+  engine::FakeEngine engine_{engine::FakeOptions{}};
   MemoryTier memory_{engine_, {.budget = kBudget}};
   PromptLogits ends_{memory_, 3 * kOne};
 };
@@ -79,4 +79,4 @@ TEST_F(Ends, WhatIsDamagedIsDropped) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

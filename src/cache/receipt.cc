@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-namespace holdfast {
+namespace holdfast::cache {
 
 const char* miss_reason_name(MissReason reason) {
   switch (reason) {
@@ -55,7 +55,7 @@ std::vector<std::string> check_receipt(const Receipt& receipt) {
     wrong.push_back(numbers("R2 restored, restorable, prompt:",
                             {restored, receipt.restorable, receipt.prompt_tokens}));
   }
-  if ((restored == 0) != (receipt.source == StartSource::kNothing)) {
+  if ((restored == 0) != (receipt.source == plan::StartSource::kNothing)) {
     wrong.push_back(numbers("R2 restored does not fit its source:", {restored}));
   }
   if (receipt.difference && !difference_fits(receipt, *receipt.difference)) {
@@ -110,4 +110,4 @@ std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& te
   return newest;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

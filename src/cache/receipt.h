@@ -27,7 +27,7 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Why tokens that were known were read again. With kForeign it was not this server that knew them.
 enum class MissReason {
@@ -57,7 +57,7 @@ struct Difference {
 struct Missing {
   MissReason why = MissReason::kNone;
   TokenPos position = 0;        // the deepest place that would have served
-  EvictionNote evicted;         // with kEvicted and kDamaged
+  tree::EvictionNote evicted;   // with kEvicted and kDamaged
   double evicted_ago_ms = 0.0;  // before this request
   // With kForeign: "another engine (CPU variant haswell, here zen4)", and what a server would have
   // to be started with to use it; empty: not known.
@@ -85,7 +85,7 @@ struct Receipt {
   TokenPos matched = 0;     // agree with something seen before
   TokenPos restorable = 0;  // the deepest place that anything could have restored
   TokenPos restored = 0;
-  StartSource source = StartSource::kNothing;
+  plan::StartSource source = plan::StartSource::kNothing;
   TokenPos recomputed = 0;
   ByteCount bytes_in = 0;                     // brought back
   ByteCount bytes_out = 0;                    // kept for later
@@ -133,4 +133,4 @@ class ReceiptLog {
   std::deque<Receipt> receipts_ GUARDED_BY(mutex_);
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -5,7 +5,7 @@
 #include <functional>
 #include <set>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 Receipt make_receipt(const std::string& id, const std::string& tenant = "") {
@@ -17,7 +17,7 @@ Receipt make_receipt(const std::string& id, const std::string& tenant = "") {
   receipt.matched = 70;
   receipt.restorable = 64;
   receipt.restored = 64;
-  receipt.source = StartSource::kMemory;
+  receipt.source = plan::StartSource::kMemory;
   receipt.recomputed = 36;
   receipt.missing = {.why = MissReason::kGrid, .position = 70};
   receipt.difference = Difference{.position = 70, .known = {1}, .sent = {2}};
@@ -36,7 +36,7 @@ TEST(CheckReceipt, NamesTheInvariantThatIsBroken) {
       {"R1", [](Receipt& r) { r.recomputed = -1; }},
       {"R2", [](Receipt& r) { r.restorable = 63; }},
       {"R2", [](Receipt& r) { r.restorable = 101; }},
-      {"R2", [](Receipt& r) { r.source = StartSource::kNothing; }},
+      {"R2", [](Receipt& r) { r.source = plan::StartSource::kNothing; }},
       {"R2", [](Receipt& r) { r.restored = 0; }},
       {"R3", [](Receipt& r) { r.difference->position = 69; }},
       {"R3", [](Receipt& r) { r.matched = r.difference->position = 100; }},
@@ -129,4 +129,4 @@ TEST(ReceiptLog, ShowsATenantNothingOfAnother) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

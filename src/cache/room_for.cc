@@ -4,7 +4,7 @@
 
 #include "plan/placement.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -63,9 +63,9 @@ RoomFor room_for(const RoomInput& input) {
   room.row_bytes = rows_of(input, room.tokens);
   room.snapshot_bytes = snapshot_of(input, room.tokens);
   if (room.snapshot_bytes == 0) return room;
-  const NearEnd near =
-      near_end_within(room.tokens, input.step, room.snapshot_bytes, {input.memory, input.memory});
-  const std::uint64_t promised = near_end_places(room.tokens, near);
+  const plan::NearEnd near = plan::near_end_within(room.tokens, input.step, room.snapshot_bytes,
+                                                   {input.memory, input.memory});
+  const std::uint64_t promised = plan::near_end_places(room.tokens, near);
   room.snapshots = std::max(promised + kBesidesNearEnd, kAlways);
   room.snapshots_least = kAlways;
   return room;
@@ -101,4 +101,4 @@ std::vector<std::string> room_warnings(const RoomFor& room) {
   return warnings;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

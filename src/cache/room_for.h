@@ -20,7 +20,7 @@
 #include "state/parts.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // The usual length of a conversation, where slots hold this many tokens. A context of 262,144
 // tokens says what a model can do and not what people use: prompts of the conversation trace in
@@ -29,7 +29,7 @@ inline constexpr TokenPos kUsualTokens = 16'384;
 
 struct RoomInput {
   StateShape shape;
-  CompanionShape companion;
+  engine::CompanionShape companion;
   TokenPos context = 0;  // tokens that a slot holds
   TokenPos step = 0;     // of the places near the end
   ByteCount memory = 0;  // the budgets; 0: there is none
@@ -69,4 +69,4 @@ struct RoomFor {
 // What to do where not even one fits, with the flag and its value. Empty: each budget holds one.
 [[nodiscard]] std::vector<std::string> room_warnings(const RoomFor& room);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

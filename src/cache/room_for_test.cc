@@ -4,7 +4,7 @@
 
 #include "plan/placement.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr ByteCount kKiB = 1024;
@@ -27,7 +27,7 @@ TEST(RoomFor, AHybridHasRowsAndTheSnapshotsThatArePromised) {
   const RoomFor room = room_for(hybrid(8 * kGiB, 4 * kGiB));
   EXPECT_EQ(room.tokens, kUsualTokens);
   EXPECT_EQ(room.row_bytes, 512 * kMiB);
-  EXPECT_EQ(room.snapshots, near_end_places(kUsualTokens, {.step = 256, .factor = 2}) + 2);
+  EXPECT_EQ(room.snapshots, plan::near_end_places(kUsualTokens, {.step = 256, .factor = 2}) + 2);
   EXPECT_EQ(room.snapshots, 10U);
   EXPECT_EQ(room.bytes(), 1012 * kMiB);
   EXPECT_EQ(room.in_memory(), 8U);
@@ -108,4 +108,4 @@ TEST(RoomFor, NoBudgetOrNoLimit) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

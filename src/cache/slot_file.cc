@@ -12,7 +12,7 @@
 #include "tier/path_name.h"
 #include "tier/sha256.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -58,7 +58,7 @@ std::vector<std::byte> note_bytes(const SlotState& state, const SlotOwner& owner
   std::vector<std::byte> out;
   append(out, std::as_bytes(std::span(kNoteMagic)));
   append(out, owner);
-  append(out, space_bytes(state.space));
+  append(out, tier::space_bytes(state.space));
   append_count(out, state.exact);
   append_count(out, state.length());
   append_count(out, length_of(state.keys));
@@ -116,21 +116,21 @@ std::optional<SlotNote> read_note(std::span<const std::byte> bytes) {
 // --- writing -------------------------------------------------------------------------------
 
 // Whether a save may take this name.
-Result<void> may_take(FileSystem& files, const std::string& name, const SlotOwner& owner) {
-  auto there = uninterrupted([&] { return files.open(name); });
+Result<void> may_take(tier::FileSystem& files, const std::string& name, const SlotOwner& owner) {
+  auto there = tier::uninterrupted([&] { return files.open(name); });
   if (there.error == ENOENT) return {};
   if (!there.ok()) return unfit("something that is no saved slot has that name");
-  FileSource source(*there.value);
-  const auto reader = BlobArchiveReader::open(source);
+  tier::FileSource source(*there.value);
+  const auto reader = tier::BlobArchiveReader::open(source);
   const auto note = reader ? read_note(reader->note()) : std::nullopt;
   if (!note) return unfit("a file that is no saved slot has that name");
   if (note->owner != owner) return unfit("that name is taken");
   return {};
 }
 
-RowsBlob rows_blob(const SlotState& state, const PathNamer& names, TokenRange range) {
-  RowsBlob blob;
-  blob.path = BlobPath::of_rows(state.space, names, state.filed_under(), range);
+tier::RowsBlob rows_blob(const SlotState& state, const tier::PathNamer& names, TokenRange range) {
+  tier::RowsBlob blob;
+  blob.path = tier::BlobPath::of_rows(state.space, names, state.filed_under(), range);
   for (const BlockUse& use : state.rows) {
     const TokenRange used = intersection(use.range, range);
     if (!used.empty()) blob.rows.push_back({use.block, used});
@@ -139,34 +139,36 @@ RowsBlob rows_blob(const SlotState& state, const PathNamer& names, TokenRange ra
   return blob;
 }
 
-Result<void> add(BlobArchiveWriter& writer, const Result<EncodedBlob>& encoded) {
+Result<void> add(tier::BlobArchiveWriter& writer, const Result<tier::EncodedBlob>& encoded) {
   if (!encoded) return Error{ErrorCode::kIo, encoded.error().message, {}};
   return writer.add(encoded->pieces());
 }
 
-Result<void> add_blobs(BlobArchiveWriter& writer, const SlotState& state, std::int64_t now_ms) {
-  PathNamer names(state.space);
+Result<void> add_blobs(tier::BlobArchiveWriter& writer, const SlotState& state,
+                       std::int64_t now_ms) {
+  tier::PathNamer names(state.space);
   names.append(state.filed_under());
   const TokenPos covered = state.rows.empty() ? 0 : state.length();
   for (TokenPos at = 0; at < covered; at += kBlobTokens) {
     const TokenRange range{at, std::min(at + kBlobTokens, covered)};
-    const RowsBlob blob = rows_blob(state, names, range);
-    if (auto added = add(writer, encode(blob, now_ms)); !added) return added;
+    const tier::RowsBlob blob = rows_blob(state, names, range);
+    if (auto added = add(writer, tier::encode(blob, now_ms)); !added) return added;
   }
   if (state.snapshot == nullptr) return {};
-  PlaceBlob place;
-  place.path = BlobPath::of_place(state.space, names, state.filed_under(), state.length());
+  tier::PlaceBlob place;
+  place.path = tier::BlobPath::of_place(state.space, names, state.filed_under(), state.length());
   place.snapshot = state.snapshot;
   if (state.length() > state.exact) place.marks = Hint::kOffGrid;
   place.saves = static_cast<std::uint64_t>(state.length());
-  return add(writer, encode(place, now_ms));
+  return add(writer, tier::encode(place, now_ms));
 }
 
-Result<ByteCount> write_archive(OpenFile& file, const SlotState& state, const SlotOwner& owner,
-                                std::int64_t now_ms) {
+Result<ByteCount> write_archive(tier::OpenFile& file, const SlotState& state,
+                                const SlotOwner& owner, std::int64_t now_ms) {
   const std::vector<std::byte> note = note_bytes(state, owner);
-  if (note.size() > kArchiveNoteBytesMax) return unfit("its tokens are more than a file holds");
-  auto writer = BlobArchiveWriter::begin(file, note);
+  if (note.size() > tier::kArchiveNoteBytesMax)
+    return unfit("its tokens are more than a file holds");
+  auto writer = tier::BlobArchiveWriter::begin(file, note);
   if (!writer) return writer.error();
   if (auto added = add_blobs(*writer, state, now_ms); !added) return added.error();
   if (auto finished = writer->finish(); !finished) return finished.error();
@@ -174,26 +176,26 @@ Result<ByteCount> write_archive(OpenFile& file, const SlotState& state, const Sl
 }
 
 // What a process that was killed has left. REQUIRES: the lock.
-void remove_leavings(FileSystem& files) {
+void remove_leavings(tier::FileSystem& files) {
   const auto all = files.list("");
   if (!all.ok()) return;
-  for (const FolderEntry& entry : all.value) {
+  for (const tier::FolderEntry& entry : all.value) {
     const bool part = entry.name.starts_with('.') && entry.name.ends_with(kPartEnding);
-    if (part && entry.kind == FolderEntry::Kind::kFile) (void)files.remove(entry.name);
+    if (part && entry.kind == tier::FolderEntry::Kind::kFile) (void)files.remove(entry.name);
   }
 }
 
-Result<ByteCount> write_part(FileSystem& files, const std::string& part, const SlotState& state,
-                             const SlotOwner& owner, std::int64_t now_ms) {
-  auto file = uninterrupted([&] { return files.create(part); });
-  if (!file.ok()) return io_error("the file cannot be made", file.error);
+Result<ByteCount> write_part(tier::FileSystem& files, const std::string& part,
+                             const SlotState& state, const SlotOwner& owner, std::int64_t now_ms) {
+  auto file = tier::uninterrupted([&] { return files.create(part); });
+  if (!file.ok()) return tier::io_error("the file cannot be made", file.error);
   return write_archive(*file.value, state, owner, now_ms);
 }
 
 // --- reading -------------------------------------------------------------------------------
 
 Result<void> fits(const SlotNote& note, const SlotLimits& limits) {
-  if (note.space != space_bytes(limits.space))
+  if (note.space != tier::space_bytes(limits.space))
     return unfit("it is of another model, or of a server with other settings");
   const TokenPos length = length_of(note.tokens);
   if (length == 0) return unfit("it holds no token");
@@ -207,7 +209,7 @@ Result<void> fits(const SlotNote& note, const SlotLimits& limits) {
   return {};
 }
 
-bool same_path(const BlobPath& a, const BlobPath& b) {
+bool same_path(const tier::BlobPath& a, const tier::BlobPath& b) {
   return a.space == b.space && a.range == b.range && a.anchor == b.anchor && a.tokens == b.tokens;
 }
 
@@ -223,12 +225,12 @@ class StateReader {
   }
 
   // Whether the blob is the next part.
-  bool take(Blob blob) {
+  bool take(tier::Blob blob) {
     if (state_.snapshot != nullptr) return false;
-    if (auto* rows = std::get_if<RowsBlob>(&blob.content)) return take(*rows);
-    auto& place = std::get<PlaceBlob>(blob.content);
+    if (auto* rows = std::get_if<tier::RowsBlob>(&blob.content)) return take(*rows);
+    auto& place = std::get<tier::PlaceBlob>(blob.content);
     const auto expected =
-        BlobPath::of_place(state_.space, names_, state_.filed_under(), state_.length());
+        tier::BlobPath::of_place(state_.space, names_, state_.filed_under(), state_.length());
     if (place.snapshot == nullptr || !same_path(place.path, expected)) return false;
     state_.snapshot = std::move(place.snapshot);
     return true;
@@ -240,10 +242,11 @@ class StateReader {
   [[nodiscard]] SlotState& state() { return state_; }
 
  private:
-  bool take(RowsBlob& rows) {
+  bool take(tier::RowsBlob& rows) {
     const TokenRange range = rows.path.range;
     if (range.begin != covered_ || range.empty() || range.end > state_.length()) return false;
-    const auto expected = BlobPath::of_rows(state_.space, names_, state_.filed_under(), range);
+    const auto expected =
+        tier::BlobPath::of_rows(state_.space, names_, state_.filed_under(), range);
     if (!same_path(rows.path, expected)) return false;
     for (BlockUse& use : rows.rows) state_.rows.push_back(std::move(use));
     covered_ = range.end;
@@ -251,7 +254,7 @@ class StateReader {
   }
 
   SlotState state_;
-  PathNamer names_;
+  tier::PathNamer names_;
   TokenPos covered_ = 0;
 };
 
@@ -262,13 +265,13 @@ Error as_unfit(const Error& error) {
   return of_the_file ? unfit(error.message) : error;
 }
 
-Result<SlotState> read_state(BlobArchiveReader& archive, SlotNote note, SpaceKey space) {
+Result<SlotState> read_state(tier::BlobArchiveReader& archive, SlotNote note, SpaceKey space) {
   StateReader reader(std::move(note), space);
   for (;;) {
     auto next = archive.next();
     if (!next) return as_unfit(next.error());
     if (!next->has_value()) break;
-    auto blob = read_blob(**next, Verify::kPartsAndDigest);
+    auto blob = tier::read_blob(**next, tier::Verify::kPartsAndDigest);
     if (!blob) return as_unfit(blob.error());
     if (!reader.take(std::move(*blob))) return unfit("its parts do not belong together");
   }
@@ -280,27 +283,28 @@ Result<SlotState> read_state(BlobArchiveReader& archive, SlotNote note, SpaceKey
 
 namespace {
 
-Result<ByteCount> save_locked(FileSystem& files, const std::string& name, const SlotState& state,
-                              const SlotOwner& owner, std::int64_t now_ms) {
+Result<ByteCount> save_locked(tier::FileSystem& files, const std::string& name,
+                              const SlotState& state, const SlotOwner& owner, std::int64_t now_ms) {
   if (auto taken = may_take(files, name, owner); !taken) return taken.error();
   remove_leavings(files);
   const std::string part = part_name(name);
   auto written = write_part(files, part, state, owner, now_ms);
   if (written) {
-    const int renamed = uninterrupted([&] { return files.rename(part, name); });
-    if (renamed != 0) written = io_error("the file cannot be renamed", renamed);
+    const int renamed = tier::uninterrupted([&] { return files.rename(part, name); });
+    if (renamed != 0) written = tier::io_error("the file cannot be renamed", renamed);
   }
   if (!written) {
     (void)files.remove(part);
     return written;
   }
-  if (const int synced = uninterrupted([&] { return files.sync_folder(""); }); synced != 0)
-    return io_error("the folder cannot be synced", synced);
+  if (const int synced = tier::uninterrupted([&] { return files.sync_folder(""); }); synced != 0)
+    return tier::io_error("the folder cannot be synced", synced);
   return written;
 }
 
-Result<SlotFile> read_whole(ByteSource& source, const SlotOwner& owner, const SlotLimits& limits) {
-  auto archive = BlobArchiveReader::open(source);
+Result<SlotFile> read_whole(tier::ByteSource& source, const SlotOwner& owner,
+                            const SlotLimits& limits) {
+  auto archive = tier::BlobArchiveReader::open(source);
   if (!archive) return as_unfit(archive.error());
   auto note = read_note(archive->note());
   if (!note) return unfit("it is no saved slot");
@@ -320,10 +324,10 @@ Error no_memory() { return {ErrorCode::kUnavailable, "there is not enough memory
 
 SlotOwner slot_owner(std::string_view tenant) {
   constexpr std::string_view kPurpose = "holdfast slot owner ";
-  const Sha256Digest digest = Sha256()
-                                  .add(std::as_bytes(std::span(kPurpose)))
-                                  .add(std::as_bytes(std::span(tenant)))
-                                  .digest();
+  const tier::Sha256Digest digest = tier::Sha256()
+                                        .add(std::as_bytes(std::span(kPurpose)))
+                                        .add(std::as_bytes(std::span(tenant)))
+                                        .digest();
   SlotOwner owner{};
   std::copy_n(digest.begin(), owner.size(), owner.begin());
   return owner;
@@ -343,14 +347,14 @@ const char* bad_slot_file_name(std::string_view name) {
   return nullptr;
 }
 
-Result<ByteCount> write_slot_file(FileSystem& files, const std::string& name,
+Result<ByteCount> write_slot_file(tier::FileSystem& files, const std::string& name,
                                   const SlotState& state, const SlotOwner& owner,
                                   std::int64_t now_ms) {
   CHECK(bad_slot_file_name(name) == nullptr && state.length() > 0);
-  const auto lock = uninterrupted([&] { return files.lock(kLockName); });
+  const auto lock = tier::uninterrupted([&] { return files.lock(kLockName); });
   if (lock.error == EWOULDBLOCK)
     return Error{ErrorCode::kUnavailable, "another server is saving in the same folder", {}};
-  if (!lock.ok()) return io_error("the folder cannot be locked", lock.error);
+  if (!lock.ok()) return tier::io_error("the folder cannot be locked", lock.error);
   try {
     return save_locked(files, name, state, owner, now_ms);
   } catch (const std::bad_alloc&) {  // what was begun goes with the next save
@@ -358,18 +362,18 @@ Result<ByteCount> write_slot_file(FileSystem& files, const std::string& name,
   }
 }
 
-Result<SlotFile> read_slot_file(FileSystem& files, const std::string& name, const SlotOwner& owner,
-                                const SlotLimits& limits) {
+Result<SlotFile> read_slot_file(tier::FileSystem& files, const std::string& name,
+                                const SlotOwner& owner, const SlotLimits& limits) {
   CHECK(bad_slot_file_name(name) == nullptr);
-  auto file = uninterrupted([&] { return files.open(name); });
+  auto file = tier::uninterrupted([&] { return files.open(name); });
   if (file.error == ENOENT) return unknown_file();
   if (file.error == ELOOP || file.error == EINVAL) return unfit("it is no plain file");
-  if (!file.ok()) return io_error("the file cannot be opened", file.error);
-  FileSource source(*file.value);
+  if (!file.ok()) return tier::io_error("the file cannot be opened", file.error);
+  tier::FileSource source(*file.value);
   return read_slot_bytes(source, owner, limits);
 }
 
-Result<SlotFile> read_slot_bytes(ByteSource& source, const SlotOwner& owner,
+Result<SlotFile> read_slot_bytes(tier::ByteSource& source, const SlotOwner& owner,
                                  const SlotLimits& limits) {
   try {
     return read_whole(source, owner, limits);
@@ -378,4 +382,4 @@ Result<SlotFile> read_slot_bytes(ByteSource& source, const SlotOwner& owner,
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -32,7 +32,7 @@
 #include "cache/slot_state.h"
 #include "tier/file_system.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Who saved a file. A tenant's name cannot be read from it.
 using SlotOwner = std::array<std::byte, 16>;
@@ -50,7 +50,7 @@ struct SlotLimits {
 [[nodiscard]] const char* bad_slot_file_name(std::string_view name);
 
 // Returns the file's bytes. REQUIRES: the name is not bad; the state has tokens.
-[[nodiscard]] Result<ByteCount> write_slot_file(FileSystem& files, const std::string& name,
+[[nodiscard]] Result<ByteCount> write_slot_file(tier::FileSystem& files, const std::string& name,
                                                 const SlotState& state, const SlotOwner& owner,
                                                 std::int64_t now_ms);
 
@@ -58,10 +58,10 @@ struct SlotFile {
   SlotState state;
   ByteCount bytes = 0;  // of the file
 };
-[[nodiscard]] Result<SlotFile> read_slot_file(FileSystem& files, const std::string& name,
+[[nodiscard]] Result<SlotFile> read_slot_file(tier::FileSystem& files, const std::string& name,
                                               const SlotOwner& owner, const SlotLimits& limits);
 // The same of bytes from anywhere.
-[[nodiscard]] Result<SlotFile> read_slot_bytes(ByteSource& source, const SlotOwner& owner,
+[[nodiscard]] Result<SlotFile> read_slot_bytes(tier::ByteSource& source, const SlotOwner& owner,
                                                const SlotLimits& limits);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -8,10 +8,9 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
-using namespace tier_testing;
 using Bytes = std::vector<std::byte>;
 
 constexpr SpaceKey kSpace{7, 8};
@@ -26,8 +25,8 @@ Tokens cycling(std::size_t count, Token first = 0) {
 }
 
 SlotState state_of(const Tokens& tokens, bool rows = true, bool snapshot = true) {
-  const BlobMaker maker(kSpace, tokens);
-  const MakerOptions options{.companion = true};
+  const tier::BlobMaker maker(kSpace, tokens);
+  const tier::MakerOptions options{.companion = true};
   SlotState state;
   state.space = kSpace;
   state.tokens = tokens;
@@ -38,7 +37,7 @@ SlotState state_of(const Tokens& tokens, bool rows = true, bool snapshot = true)
 }
 
 Bytes file_of_slot(const SlotState& state, const SlotOwner& owner = kOwner) {
-  SimulatedFiles files;
+  tier::SimulatedFiles files;
   const auto written = write_slot_file(files, "x.bin", state, owner, 5);
   EXPECT_TRUE(written.ok()) << written.error().message;
   const Bytes bytes = files.bytes("x.bin");
@@ -48,7 +47,7 @@ Bytes file_of_slot(const SlotState& state, const SlotOwner& owner = kOwner) {
 
 Result<SlotFile> read(const Bytes& bytes, const SlotLimits& limits = kLimits,
                       const SlotOwner& owner = kOwner) {
-  MemorySource source(bytes);
+  tier::MemorySource source(bytes);
   return read_slot_bytes(source, owner, limits);
 }
 
@@ -139,35 +138,35 @@ TEST(SlotFileL2, AnotherModelsOrTooLargeAStateIsRefused) {
 class Forged : public ::testing::Test {
  protected:
   static Bytes with_blobs(const std::vector<Bytes>& blobs, Bytes note) {
-    SimulatedFiles files;
+    tier::SimulatedFiles files;
     auto file = files.create("x");
-    auto writer = BlobArchiveWriter::begin(*file.value, note);
+    auto writer = tier::BlobArchiveWriter::begin(*file.value, note);
     for (const Bytes& blob : blobs) {
       const std::span<const std::byte> piece = blob;
-      EXPECT_TRUE(writer->add(Pieces(&piece, 1)).ok());
+      EXPECT_TRUE(writer->add(tier::Pieces(&piece, 1)).ok());
     }
     EXPECT_TRUE(writer->finish().ok());
     return files.bytes("x");
   }
   static Bytes note_of(const Bytes& file) {
-    MemorySource source(file);
-    return BlobArchiveReader::open(source)->note();
+    tier::MemorySource source(file);
+    return tier::BlobArchiveReader::open(source)->note();
   }
 
   const Tokens tokens_ = cycling(300);
-  const BlobMaker maker_{kSpace, tokens_};
-  const Bytes first_ = tier_testing::file_of(maker_.rows({0, 256}));
-  const Bytes second_ = tier_testing::file_of(maker_.rows({256, 300}));
-  const Bytes place_ = tier_testing::file_of(maker_.place(300));
+  const tier::BlobMaker maker_{kSpace, tokens_};
+  const Bytes first_ = tier::file_of(maker_.rows({0, 256}));
+  const Bytes second_ = tier::file_of(maker_.rows({256, 300}));
+  const Bytes place_ = tier::file_of(maker_.place(300));
   const Bytes note_ = note_of(file_of_slot(state_of(tokens_)));
 };
 
 TEST_F(Forged, PartsThatDoNotBelongTogetherAreRefused) {
   ASSERT_EQ(refusal(with_blobs({first_, second_, place_}, note_)), "");
-  const Bytes early = tier_testing::file_of(maker_.place(256));
-  const Bytes alien = tier_testing::file_of(BlobMaker(kSpace, cycling(300, 1)).rows({0, 256}));
-  const Bytes elsewhere = tier_testing::file_of(BlobMaker({1, 1}, tokens_).rows({0, 256}));
-  const Bytes longer = tier_testing::file_of(BlobMaker(kSpace, cycling(301)).rows({256, 301}));
+  const Bytes early = tier::file_of(maker_.place(256));
+  const Bytes alien = tier::file_of(tier::BlobMaker(kSpace, cycling(300, 1)).rows({0, 256}));
+  const Bytes elsewhere = tier::file_of(tier::BlobMaker({1, 1}, tokens_).rows({0, 256}));
+  const Bytes longer = tier::file_of(tier::BlobMaker(kSpace, cycling(301)).rows({256, 301}));
   for (const auto& blobs : std::vector<std::vector<Bytes>>{{},
                                                            {first_},
                                                            {second_, place_},
@@ -209,7 +208,7 @@ TEST_F(Forged, NotesThatLieAreRefused) {
 }
 
 TEST(SlotFileL4, OnlyItsOwnerReadsOrReplacesAFile) {
-  SimulatedFiles files;
+  tier::SimulatedFiles files;
   const SlotState state = state_of(cycling(70));
   const SlotOwner other = slot_owner("another tenant");
   ASSERT_TRUE(write_slot_file(files, "x.bin", state, kOwner, 5).ok());
@@ -226,7 +225,7 @@ TEST(SlotFileL4, OnlyItsOwnerReadsOrReplacesAFile) {
 }
 
 TEST(SlotFileL4, AFileThatIsNoSavedSlotIsNeverReplaced) {
-  SimulatedFiles files;
+  tier::SimulatedFiles files;
   for (const Bytes& precious : {Bytes{}, Bytes(100), Bytes(5000, std::byte{7})}) {
     files.overwrite("notes.txt", precious);
     const auto written = write_slot_file(files, "notes.txt", state_of(cycling(9)), kOwner, 5);
@@ -241,7 +240,7 @@ TEST(SlotFileL4, AFileIsThereWholeOrNotAtAllWhateverFails) {
   const SlotState newer = state_of(cycling(80));
   for (const int how : {0, 1, 2}) {
     for (std::uint64_t call = 1;; ++call) {
-      SimulatedFiles files(call);
+      tier::SimulatedFiles files(call);
       ASSERT_TRUE(write_slot_file(files, "x.bin", older, kOwner, 5).ok());
       const std::uint64_t at = files.calls() + call;
       if (how < 2) files.fail_at(at, EIO, how == 1);
@@ -275,4 +274,4 @@ TEST(SlotFile, NamesThatAreNoPlainNamesAreRefused) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
-SlotLedger::SlotLedger(const Engine& engine, bool deterministic)
+SlotLedger::SlotLedger(const engine::Engine& engine, bool deterministic)
     : engine_(engine),
       deterministic_(deterministic),
       slots_(static_cast<std::size_t>(engine.slot_count())) {}
@@ -81,7 +81,7 @@ std::vector<std::string> SlotLedger::check() const {
       violations.push_back("SLOT-3: postponed in " + name);
     }
     TokenPos last = length;
-    for (const Checkpoint& checkpoint : held.due) {
+    for (const plan::Checkpoint& checkpoint : held.due) {
       if (checkpoint.position <= last) violations.push_back("SLOT-3: " + name);
       last = checkpoint.position;
     }
@@ -89,4 +89,4 @@ std::vector<std::string> SlotLedger::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

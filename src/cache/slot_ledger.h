@@ -27,11 +27,11 @@
 #include "plan/placement.h"
 #include "tree/token_tree.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // A checkpoint at the end of a slot's tokens that is still to be taken.
 struct Postponed {
-  Checkpoint checkpoint;
+  plan::Checkpoint checkpoint;
   TokenPos rows = 0;  // rows of this many tokens were copied ahead
   LogitsPtr logits;   // of the last token, where the prompt ends here
 };
@@ -45,7 +45,7 @@ struct LiveSlot {
   // less may be known of them: chunks that were read as one do not count.
   TokenPos exact = 0;
   TokenPos stored_upto = 0;  // memory was given a state of this many tokens
-  Filed filed;               // as many of the keys are in memory's tree, and where
+  tree::Filed filed;         // as many of the keys are in memory's tree, and where
   std::uint64_t run = 0;     // counts the requests that began here, over all slots
   bool tool_call = false;    // its answer called a tool
   bool newcomer = false;     // most of it had to be read
@@ -55,13 +55,13 @@ struct LiveSlot {
   TokenSpan prompt_keys;
   std::span<const TokenPos> grid;     // the prompt's
   std::vector<TokenPos> cuts;         // where it is cut this time, ascending
-  std::vector<Checkpoint> due;        // still to be taken, ascending
+  std::vector<plan::Checkpoint> due;  // still to be taken, ascending
   std::vector<TokenPos> due_in_slot;  // of them not offered to memory, ascending
   std::optional<Postponed> postponed;
   TokenPos last_checkpoint = 0;
-  EndKey end;                // the prompt's
-  Clock::TimePoint began{};  // reading
-  double store_ms = 0.0;     // of the time since then, spent on checkpoints
+  EndKey end;                     // the prompt's
+  env::Clock::TimePoint began{};  // reading
+  double store_ms = 0.0;          // of the time since then, spent on checkpoints
 
   [[nodiscard]] bool idle() const { return prompt.empty(); }
   [[nodiscard]] TokenPos length() const { return length_of(tokens); }
@@ -69,7 +69,7 @@ struct LiveSlot {
 
 class SlotLedger {
  public:
-  SlotLedger(const Engine& engine, bool deterministic);
+  SlotLedger(const engine::Engine& engine, bool deterministic);
 
   [[nodiscard]] const LiveSlot& operator[](SlotId slot) const;
   [[nodiscard]] LiveSlot& operator[](SlotId slot);
@@ -94,10 +94,10 @@ class SlotLedger {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  const Engine& engine_;
+  const engine::Engine& engine_;
   const bool deterministic_;
   std::vector<LiveSlot> slots_;
   std::uint64_t runs_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "plan/slot_places.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -18,9 +18,9 @@ ByteCount bytes_of(const Snapshot& snapshot) {
 
 // The slot's places, and one more. It ends no earlier than they do.
 std::size_t least_of(std::span<const SlotPlace> places, TokenPos path_end) {
-  std::vector<Checkpoint> all;
+  std::vector<plan::Checkpoint> all;
   for (const SlotPlace& place : places) all.push_back(place.at);
-  return least_missed(all, std::max(path_end, all.back().position));
+  return plan::least_missed(all, std::max(path_end, all.back().position));
 }
 
 }  // namespace
@@ -113,4 +113,4 @@ std::vector<std::string> SlotSnapshots::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

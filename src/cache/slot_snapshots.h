@@ -32,17 +32,17 @@
 #include "plan/placement.h"
 #include "state/snapshot.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct SlotPlace {
-  Checkpoint at;
+  plan::Checkpoint at;
   bool off_grid = false;  // no cold run has this state
   SnapshotPtr snapshot;
 };
 
 // A place that could be kept, and where its slot's path ends or will end.
 struct SlotOffer {
-  Checkpoint at;
+  plan::Checkpoint at;
   bool off_grid = false;
   TokenPos path_end = 0;
   ByteCount bytes = 0;      // of its snapshot, about
@@ -93,4 +93,4 @@ class SlotSnapshots {
   std::uint64_t puts_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr ByteCount kBytes = 100;
@@ -15,7 +15,7 @@ SnapshotPtr snapshot_at(TokenPos position) {
 
 SlotOffer offer_at(TokenPos position, TokenPos end, ByteCount allowance = 1 << 20) {
   SlotOffer offer;
-  offer.at = {position, CheckpointKind::kStep};
+  offer.at = {position, plan::CheckpointKind::kStep};
   offer.path_end = end;
   offer.bytes = kBytes;
   offer.allowance = allowance;
@@ -105,4 +105,4 @@ TEST_F(SlotSnapshotsTest, AnythingInAnyOrderKeepsTheInvariants) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -13,7 +13,7 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct SlotState {
   SpaceKey space;
@@ -28,4 +28,4 @@ struct SlotState {
   [[nodiscard]] TokenSpan filed_under() const { return keys.empty() ? tokens : keys; }
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -365,4 +365,4 @@ std::string flags_for(const Facts& theirs, const Facts& ours) {
   return joined(flags, " ");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -29,7 +29,7 @@
 
 #include "cache/fingerprint.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct Fact {
   std::string name;
@@ -64,4 +64,4 @@ struct FactDifference {
 // value only what differs is left, nothing where the variant says it already.
 [[nodiscard]] std::vector<Facts> telling_apart(std::span<const Facts> lists);
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 const std::string kEngine = "llama.cpp 0.5.0 (CPU : SSE3 = 1 | AVX = 1 | BMI2 = 1 | )";
@@ -183,4 +183,4 @@ TEST(SpaceFacts, AListThatDiffersInItsOrderIsNotOurs) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

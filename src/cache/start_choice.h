@@ -4,12 +4,12 @@
 #include "plan/start_plan.h"
 #include "tree/match.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Valid until the cache changes.
 struct StartChoice {
-  Match match;
-  StartPlan plan;
+  tree::Match match;
+  plan::StartPlan plan;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -8,7 +8,7 @@
 #include "plan/run_cuts.h"
 #include "state/chunk_keys.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -18,8 +18,8 @@ constexpr int kPlansMax = 16;
 
 }  // namespace
 
-StateCache::StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-                       Companion* companion, ColdTier* lower, CacheJournal* journal)
+StateCache::StateCache(engine::Engine& engine, CacheOptions options, const env::Clock& clock,
+                       engine::Companion* companion, ColdTier* lower, CacheJournal* journal)
     : StateCache(journal == nullptr ? CacheWorld{&engine, &clock, companion, lower}
                                     : journal->watch({&engine, &clock, companion, lower}, options),
                  options, journal) {}
@@ -29,7 +29,7 @@ StateCache::StateCache(const CacheWorld& world, CacheOptions options, CacheJourn
       checkpointer_(core_),
       cold_(core_),
       started_(core_.clock.now()) {
-  if (core_.options.deterministic) seen_.emplace(StateNeeds::of(core_.engine.shape()));
+  if (core_.options.deterministic) seen_.emplace(tree::StateNeeds::of(core_.engine.shape()));
   if (journal != nullptr) journal->close();
 }
 
@@ -40,16 +40,17 @@ Tokens StateCache::keys_for(TokenSpan tokens, std::span<const TokenPos> cuts, bo
 }
 
 // Deterministic: the tree knows keys and not tokens, so all tokens are compared.
-TokenPos StateCache::common(const LiveSlot& held, const Prompt& prompt, const Match& match) const {
+TokenPos StateCache::common(const LiveSlot& held, const Prompt& prompt,
+                            const tree::Match& match) const {
   if (held.space != prompt.space) return 0;
   if (core_.options.deterministic) return common_prefix(held.tokens, prompt.tokens);
   return core_.memory.tree().common(match, prompt.tokens, held.filed, held.tokens);
 }
 
-LiveState StateCache::describe(SlotId slot, const Prompt& prompt, const Match& match,
-                               bool may_cut) const {
+plan::LiveState StateCache::describe(SlotId slot, const Prompt& prompt, const tree::Match& match,
+                                     bool may_cut) const {
   const LiveSlot& held = core_.slots[slot];
-  LiveState state;
+  plan::LiveState state;
   state.slot = slot.value;
   state.length = length_of(held.tokens);
   state.common = prompt.reuse ? common(held, prompt, match) : 0;
@@ -77,12 +78,12 @@ StartChoice StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> 
                                   bool may_cut) const {
   StartChoice outlook;
   outlook.match = core_.memory.match(prompt.space, prompt.keys);
-  std::vector<LiveState> states;
+  std::vector<plan::LiveState> states;
   for (const SlotId slot : slots) {
     states.push_back(describe(slot, prompt, outlook.match, may_cut));
   }
-  const Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};
-  StartInput input;
+  const tree::Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};
+  plan::StartInput input;
   input.prompt_length = length_of(prompt.tokens);
   input.cuts = prompt.cuts;
   if (core_.memory.enabled()) input.match = prompt.reuse ? &outlook.match : &nothing;
@@ -90,7 +91,7 @@ StartChoice StateCache::plan_with(const Prompt& prompt, std::span<const SlotId> 
   input.costs = core_.start_costs();
   input.deterministic = core_.options.deterministic;
   input.end_known = core_.may_begin_at_end(prompt) && core_.ends.holds(prompt.end);
-  outlook.plan = plan_start(input);
+  outlook.plan = plan::plan_start(input);
   return outlook;
 }
 
@@ -116,8 +117,8 @@ std::optional<Awaited> StateCache::find_awaited(const Prompt& prompt, const Star
       common += common_prefix(other.prompt.subspan(agreed), prompt.tokens.subspan(agreed));
     }
     common = std::min(common, limit);
-    TokenPos reach = floor_of(other.cuts, common);
-    if (!core_.options.deterministic && common - std::max(reach, held) >= kJunctionWorth)
+    TokenPos reach = plan::floor_of(other.cuts, common);
+    if (!core_.options.deterministic && common - std::max(reach, held) >= plan::kJunctionWorth)
       reach = common;
     // One that is behind what this prompt has already would only hold it up.
     const bool coming = reach > held || (reach == held && other.postponed);
@@ -146,7 +147,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const StartChoice& outlook, Re
   const SlotId slot{outlook.plan.slot};
   const JournaledCall call(core_.journal,
                            [&](CacheJournal& to) { to.begin(prompt, slot, receipt); });
-  const auto passed = static_cast<Tick>(ms_between(started_, core_.clock.now()));
+  const auto passed = static_cast<tree::Tick>(env::ms_between(started_, core_.clock.now()));
   core_.now = core_.memory.begin_request(prompt.reuse ? &outlook.match : nullptr,
                                          std::max(core_.now, passed));
   describe_match(prompt, outlook, receipt);
@@ -185,7 +186,7 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const StartChoice& outlook, Re
   core_.totals.matched_tokens += static_cast<std::uint64_t>(receipt.matched);
   const auto restored = static_cast<std::uint64_t>(receipt.restored);
   core_.totals.restored_tokens += restored;
-  const bool was_live = receipt.source == StartSource::kLive;
+  const bool was_live = receipt.source == plan::StartSource::kLive;
   (was_live ? core_.totals.restored_live_tokens : core_.totals.restored_memory_tokens) += restored;
   if (!was_live && receipt.fetched > 0) core_.totals.restored_lower_tokens += restored;
   core_.totals.saved_seconds += receipt.saved_ms / 1000.0;
@@ -194,8 +195,8 @@ LogitsPtr StateCache::begin(const Prompt& prompt, const StartChoice& outlook, Re
 
 ByteCount StateCache::bytes_to_begin(const StartChoice& outlook) const {
   ByteCount bytes = outlook.plan.bytes_in;
-  for (const StartAction& action : outlook.plan.actions) {
-    if (std::holds_alternative<StoreLive>(action)) {
+  for (const plan::StartAction& action : outlook.plan.actions) {
+    if (std::holds_alternative<plan::StoreLive>(action)) {
       bytes += core_.unsaved_bytes(core_.slots[SlotId{outlook.plan.slot}]);
     }
   }
@@ -211,11 +212,11 @@ void StateCache::bring_companion(SlotId slot, const Prompt& prompt, Receipt& rec
     held = core_.memory.companion_state(prompt.space, prompt.keys.first(tokens.size()));
   const SnapshotPtr own = checkpointer_.places().find(slot, length_of(tokens));
   if (held.place.bytes.empty() && own != nullptr) held.place = own->companion();
-  CompanionPoint point;
+  engine::CompanionPoint point;
   point.tokens = tokens;
   point.rows = held.rows;
   point.place = held.place;
-  const Followed followed = core_.companion->follow(slot, point);
+  const engine::Followed followed = core_.companion->follow(slot, point);
   CompanionReceipt& out = receipt.companion.emplace();
   out.name = core_.companion->name();
   out.held = std::clamp(followed.held, 0, length_of(tokens));
@@ -228,8 +229,8 @@ StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const StartChoi
   const SlotId slot{outlook.plan.slot};
   // What is kept of the slot's last conversation must not push out what is needed,
   // and the plan's nodes must stay what they are until all is done.
-  Pin needed = core_.memory.pin(outlook.match.node);
-  for (const StartAction& action : outlook.plan.actions) {
+  tree::Pin needed = core_.memory.pin(outlook.match.node);
+  for (const plan::StartAction& action : outlook.plan.actions) {
     const Obstacle obstacle =
         std::visit([&](const auto& one) { return act(one, slot, prompt, receipt); }, action);
     if (obstacle == Obstacle::kNone) continue;
@@ -246,7 +247,7 @@ StateCache::Obstacle StateCache::carry_out(const Prompt& prompt, const StartChoi
   return Obstacle::kNone;
 }
 
-StateCache::Obstacle StateCache::act(const StoreLive&, SlotId slot, const Prompt&,
+StateCache::Obstacle StateCache::act(const plan::StoreLive&, SlotId slot, const Prompt&,
                                      Receipt& receipt) {
   receipt.bytes_out += put_aside(slot);
   return Obstacle::kNone;
@@ -288,17 +289,19 @@ StoreOutcome StateCache::store_live(LiveSlot& held, SlotId slot, bool essential)
   request.now = core_.now;
   const auto before = core_.clock.now();
   const StoreOutcome outcome = core_.memory.store(request);
-  core_.totals.store_seconds += ms_between(before, core_.clock.now()) / 1000.0;
+  core_.totals.store_seconds += env::ms_between(before, core_.clock.now()) / 1000.0;
   return outcome;
 }
 
-StateCache::Obstacle StateCache::act(const CutLive& action, SlotId slot, const Prompt&, Receipt&) {
-  if (core_.engine.cut(slot, action.position) == CutAnswer::kRefused) return Obstacle::kCutRefused;
+StateCache::Obstacle StateCache::act(const plan::CutLive& action, SlotId slot, const Prompt&,
+                                     Receipt&) {
+  if (core_.engine.cut(slot, action.position) == engine::CutAnswer::kRefused)
+    return Obstacle::kCutRefused;
   shorten(slot, action.position);
   return Obstacle::kNone;
 }
 
-StateCache::Obstacle StateCache::act(const LoadSnapshot& action, SlotId slot, const Prompt&,
+StateCache::Obstacle StateCache::act(const plan::LoadSnapshot& action, SlotId slot, const Prompt&,
                                      Receipt& receipt) {
   const auto before = core_.clock.now();
   const SnapshotPtr own =
@@ -308,27 +311,27 @@ StateCache::Obstacle StateCache::act(const LoadSnapshot& action, SlotId slot, co
                                     : core_.memory.load_snapshot(slot, action.node, core_.now);
   if (!bytes) return own != nullptr ? Obstacle::kOwnNotRestored : Obstacle::kNotRestored;
   shorten(slot, action.position);
-  note_restored(receipt, *bytes, ms_between(before, core_.clock.now()));
+  note_restored(receipt, *bytes, env::ms_between(before, core_.clock.now()));
   return Obstacle::kNone;
 }
 
-StateCache::Obstacle StateCache::act(const RestoreState& action, SlotId slot, const Prompt& prompt,
-                                     Receipt& receipt) {
+StateCache::Obstacle StateCache::act(const plan::RestoreState& action, SlotId slot,
+                                     const Prompt& prompt, Receipt& receipt) {
   const auto before = core_.clock.now();
   const TokenSpan tokens = prompt.tokens.first(static_cast<std::size_t>(action.position));
   const auto bytes = core_.memory.restore(slot, action.node, tokens, core_.now);
   if (!bytes) return Obstacle::kNotRestored;
-  note_restored(receipt, *bytes, ms_between(before, core_.clock.now()));
+  note_restored(receipt, *bytes, env::ms_between(before, core_.clock.now()));
   return Obstacle::kNone;
 }
 
-StateCache::Obstacle StateCache::act(const ClearSlot&, SlotId slot, const Prompt&, Receipt&) {
+StateCache::Obstacle StateCache::act(const plan::ClearSlot&, SlotId slot, const Prompt&, Receipt&) {
   core_.engine.clear(slot);
   shorten(slot, 0);
   return Obstacle::kNone;
 }
 
-StateCache::Obstacle StateCache::act(const ReadPrompt&, SlotId, const Prompt&, Receipt&) {
+StateCache::Obstacle StateCache::act(const plan::ReadPrompt&, SlotId, const Prompt&, Receipt&) {
   return Obstacle::kNone;  // the scheduler reads, chunk by chunk
 }
 
@@ -349,13 +352,13 @@ void StateCache::shorten(SlotId slot, TokenPos length) {
 // The slot holds the first tokens of the prompt now, as many as the plan keeps.
 void StateCache::take_over(SlotId slot, const Prompt& prompt, const StartChoice& outlook) {
   LiveSlot& held = core_.slots[slot];
-  const StartPlan& plan = outlook.plan;
+  const plan::StartPlan& plan = outlook.plan;
   const TokenPos restored = plan.keep;
   const bool rows_stayed =
-      plan.source == StartSource::kLive || plan.source == StartSource::kSnapshotInPlace;
+      plan.source == plan::StartSource::kLive || plan.source == plan::StartSource::kSnapshotInPlace;
   if (!rows_stayed) {
     held.tokens.assign(prompt.tokens.begin(), prompt.tokens.begin() + restored);
-    held.exact = floor_of(prompt.cuts, restored);
+    held.exact = plan::floor_of(prompt.cuts, restored);
     held.stored_upto = restored;
     held.filed = {outlook.match.node, restored};
     checkpointer_.places().shorten(slot, 0);  // they were those of other tokens
@@ -390,7 +393,7 @@ TokenPos StateCache::chunk_end(SlotId slot) const {
   return cut == held.cuts.end() ? length_of(held.prompt) : *cut;
 }
 
-void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits,
+void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, engine::LogitsOf logits,
                            Copies copies) {
   const JournaledCall call(core_.journal,
                            [&](CacheJournal& to) { to.prefilled(slot, chunk, logits, copies); });
@@ -403,8 +406,8 @@ void StateCache::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, Logit
                         : TokenSpan{};
   core_.slots.append(slot, chunk, keys);
   const TokenPos after = held.length();
-  const bool whole_chunk =
-      std::ranges::binary_search(held.grid, after) && floor_of(held.grid, after - 1) == before;
+  const bool whole_chunk = std::ranges::binary_search(held.grid, after) &&
+                           plan::floor_of(held.grid, after - 1) == before;
   if (whole_chunk && held.exact == before) held.exact = after;
   receipt.recomputed += length_of(chunk);
   checkpointer_.take_due(slot, before, logits, copies, receipt);
@@ -500,18 +503,18 @@ CacheStatus StateCache::status() const {
   return status;
 }
 
-ConversationsStatus StateCache::conversations(std::size_t most, Clock::TimePoint now) const {
-  const HeldConversations held = core_.memory.tree().conversations(most);
+ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::TimePoint now) const {
+  const tree::HeldConversations held = core_.memory.tree().conversations(most);
   ConversationsStatus status{
       .count = held.count, .own = held.own, .shared = held.shared, .latest = {}};
-  for (const HeldConversation& one : held.latest) {
+  for (const tree::HeldConversation& one : held.latest) {
     Tokens keys = core_.memory.tree().tokens(one.tip);
     keys.resize(static_cast<std::size_t>(one.tokens));
     const double used_ms = static_cast<double>(one.last_use);
     status.latest.push_back({.tokens = one.tokens,
                              .own = one.own,
                              .shared = one.shared,
-                             .idle_seconds = (ms_between(started_, now) - used_ms) / 1000.0,
+                             .idle_seconds = (env::ms_between(started_, now) - used_ms) / 1000.0,
                              .slot = core_.slots.holding(one.space, keys),
                              .space = one.space,
                              .keys = std::move(keys)});
@@ -583,4 +586,4 @@ std::vector<std::string> StateCache::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

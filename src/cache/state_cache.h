@@ -62,7 +62,7 @@
 #include "env/clock.h"
 #include "plan/start_plan.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // A prefix that a slot is computing right now and another prompt could use.
 struct Awaited {
@@ -74,8 +74,8 @@ struct Awaited {
 class StateCache {
  public:
   // `lower` may be null. It is asked on the engine's thread only. A journal sees every call.
-  StateCache(Engine& engine, CacheOptions options, const Clock& clock,
-             Companion* companion = nullptr, ColdTier* lower = nullptr,
+  StateCache(engine::Engine& engine, CacheOptions options, const env::Clock& clock,
+             engine::Companion* companion = nullptr, ColdTier* lower = nullptr,
              CacheJournal* journal = nullptr);
 
   // -- before ------------------------------------------------------------------
@@ -92,7 +92,7 @@ class StateCache {
 
   // -- the tier below (cache/cold_states.h) --------------------------------------
   // What a prompt's states are found by below; empty where there is no such tier.
-  [[nodiscard]] std::vector<PathName> names_for(SpaceKey space, TokenSpan keys) const {
+  [[nodiscard]] std::vector<tier::PathName> names_for(SpaceKey space, TokenSpan keys) const {
     return cold_.names_for(space, keys);
   }
   // Asks for more of the prompt than the outlook keeps, where there may be more.
@@ -131,8 +131,8 @@ class StateCache {
   // The engine has appended these tokens, up to chunk_end() or less, and has these logits. A
   // checkpoint that is due is taken now; or it is postponed, and has to be taken before the slot
   // grows.
-  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, LogitsOf logits = LogitsOf::kNone,
-                 Copies copies = Copies::kNow);
+  void prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt,
+                 engine::LogitsOf logits = engine::LogitsOf::kNone, Copies copies = Copies::kNow);
   [[nodiscard]] bool postponed(SlotId slot) const {
     return core_.slots[slot].postponed.has_value();
   }
@@ -176,7 +176,8 @@ class StateCache {
   [[nodiscard]] CacheStatus status() const;
   // The conversations that memory holds, and at most this many of them that were used last. Walks
   // all that is held: for whoever asks, not for every turn.
-  [[nodiscard]] ConversationsStatus conversations(std::size_t most, Clock::TimePoint now) const;
+  [[nodiscard]] ConversationsStatus conversations(std::size_t most,
+                                                  env::Clock::TimePoint now) const;
   ByteCount clear();
   // A state of this space was computed again and came out otherwise (serve/prover.h). Whatever may
   // have come of it goes: memory, idle slots, and what the tier below has of the space. From now on
@@ -194,12 +195,12 @@ class StateCache {
  private:
   StateCache(const CacheWorld& world, CacheOptions options, CacheJournal* journal);
 
-  [[nodiscard]] LiveState describe(SlotId slot, const Prompt& prompt, const Match& match,
-                                   bool may_cut) const;
+  [[nodiscard]] plan::LiveState describe(SlotId slot, const Prompt& prompt,
+                                         const tree::Match& match, bool may_cut) const;
   // Tokens that the slot has in common with the prompt, whose match this is; 0 under
   // another space.
   [[nodiscard]] TokenPos common(const LiveSlot& held, const Prompt& prompt,
-                                const Match& match) const;
+                                const tree::Match& match) const;
   [[nodiscard]] StartChoice plan_with(const Prompt& prompt, std::span<const SlotId> slots,
                                       bool may_cut) const;
   [[nodiscard]] std::optional<Awaited> find_awaited(const Prompt& prompt,
@@ -209,12 +210,14 @@ class StateCache {
   enum class Obstacle { kNone, kCutRefused, kNotRestored, kOwnNotRestored };
   [[nodiscard]] Obstacle carry_out(const Prompt& prompt, const StartChoice& outlook,
                                    Receipt& receipt);
-  [[nodiscard]] Obstacle act(const StoreLive& action, SlotId slot, const Prompt&, Receipt&);
-  [[nodiscard]] Obstacle act(const CutLive& action, SlotId slot, const Prompt&, Receipt&);
-  [[nodiscard]] Obstacle act(const LoadSnapshot& action, SlotId slot, const Prompt&, Receipt&);
-  [[nodiscard]] Obstacle act(const RestoreState& action, SlotId slot, const Prompt&, Receipt&);
-  [[nodiscard]] Obstacle act(const ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
-  [[nodiscard]] Obstacle act(const ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const plan::StoreLive& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const plan::CutLive& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const plan::LoadSnapshot& action, SlotId slot, const Prompt&,
+                             Receipt&);
+  [[nodiscard]] Obstacle act(const plan::RestoreState& action, SlotId slot, const Prompt&,
+                             Receipt&);
+  [[nodiscard]] Obstacle act(const plan::ClearSlot& action, SlotId slot, const Prompt&, Receipt&);
+  [[nodiscard]] Obstacle act(const plan::ReadPrompt& action, SlotId slot, const Prompt&, Receipt&);
   void shorten(SlotId slot, TokenPos length);
   void forget_slot(SlotId slot);
   void take_over(SlotId slot, const Prompt& prompt, const StartChoice& outlook);
@@ -227,7 +230,7 @@ class StateCache {
   ByteCount put_aside(SlotId slot);
 
   // state_cache_receipt.cc
-  [[nodiscard]] const TokenTree& seen() const { return seen_ ? *seen_ : core_.memory.tree(); }
+  [[nodiscard]] const tree::TokenTree& seen() const { return seen_ ? *seen_ : core_.memory.tree(); }
   void describe_match(const Prompt& prompt, const StartChoice& outlook, Receipt& receipt) const;
   [[nodiscard]] Missing missing(const Prompt& prompt, const Receipt& receipt, bool refused) const;
   void name_foreign(const Prompt& prompt, Receipt& receipt) const;
@@ -235,8 +238,8 @@ class StateCache {
   CacheCore core_;
   Checkpointer checkpointer_;
   ColdStates cold_;
-  const Clock::TimePoint started_;
-  std::optional<TokenTree> seen_;  // tokens, where states are filed under other keys
+  const env::Clock::TimePoint started_;
+  std::optional<tree::TokenTree> seen_;  // tokens, where states are filed under other keys
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

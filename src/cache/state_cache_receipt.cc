@@ -4,7 +4,7 @@
 #include "cache/state_cache.h"
 #include "plan/cuts.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -32,7 +32,7 @@ void name_message(std::span<const MessageSpan> spans, Difference& difference) {
 
 void StateCache::describe_match(const Prompt& prompt, const StartChoice& outlook,
                                 Receipt& receipt) const {
-  const Match match = seen_ ? seen_->match(prompt.space, prompt.tokens) : outlook.match;
+  const tree::Match match = seen_ ? seen_->match(prompt.space, prompt.tokens) : outlook.match;
   const TokenPos length = length_of(prompt.tokens);
   receipt.prompt_tokens = length;
   receipt.matched = match.matched;
@@ -45,9 +45,9 @@ void StateCache::describe_match(const Prompt& prompt, const StartChoice& outlook
     nearest = &held;
   }
   const TokenPos limit = length - 1;
-  receipt.restorable =
-      std::max(outlook.plan.keep,
-               deepest_in_memory(outlook.match, prompt.cuts, limit, core_.options.deterministic));
+  receipt.restorable = std::max(
+      outlook.plan.keep,
+      plan::deepest_in_memory(outlook.match, prompt.cuts, limit, core_.options.deterministic));
   if (receipt.matched == 0 || receipt.matched == length) return;
   Difference difference;
   difference.position = receipt.matched;
@@ -67,7 +67,7 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
   const TokenPos known = std::min(receipt.matched, length_of(prompt.tokens) - 1);
   Missing missing;
   if (receipt.restored >= known) return missing;
-  missing.position = floor_of(prompt.cuts, known);
+  missing.position = plan::floor_of(prompt.cuts, known);
   if (!prompt.reuse) {
     missing.why = MissReason::kReuseOff;
     return missing;
@@ -82,15 +82,15 @@ Missing StateCache::missing(const Prompt& prompt, const Receipt& receipt, bool r
     return missing;
   }
   // The deepest place on the way that once had what was needed.
-  const Match match = core_.memory.match(prompt.space, prompt.keys);
+  const tree::Match match = core_.memory.match(prompt.space, prompt.keys);
   for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
     if (stop->position <= receipt.restored) break;
     if (stop->position > known) continue;
-    const NodeFacts facts = core_.memory.tree().facts(stop->node);
-    const EvictionNote note = facts.snapshot_note ? facts.snapshot_note : facts.row_note;
+    const tree::NodeFacts facts = core_.memory.tree().facts(stop->node);
+    const tree::EvictionNote note = facts.snapshot_note ? facts.snapshot_note : facts.row_note;
     if (!note) continue;
     const bool damaged =
-        note.reason == EvictReason::kCorrupt || note.reason == EvictReason::kDisproved;
+        note.reason == tree::EvictReason::kCorrupt || note.reason == tree::EvictReason::kDisproved;
     missing.why = damaged ? MissReason::kDamaged : MissReason::kEvicted;
     missing.position = stop->position;
     missing.evicted = note;
@@ -122,4 +122,4 @@ void StateCache::name_foreign(const Prompt& prompt, Receipt& receipt) const {
                      .flags = std::move(found.flags)};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

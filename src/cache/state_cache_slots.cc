@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "cache/state_cache.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 // Deterministic, a slot that has written an answer goes on from where its prompt was last
 // cut, and where a state cannot be cut, memory has the snapshot of that place.
@@ -49,7 +49,7 @@ Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
   note_seen(held);
   if (core_.companion == nullptr) return {};
   const CompanionHolding companion = core_.memory.companion_parts(parts);
-  CompanionPoint point;
+  engine::CompanionPoint point;
   point.tokens = held.tokens;
   point.rows = companion.rows;
   point.place = companion.place;
@@ -66,4 +66,4 @@ TokenPos StateCache::erase(SlotId slot) {
   return length;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -7,10 +7,10 @@
 
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
-class StillClock final : public Clock {
+class StillClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return {}; }
 };
@@ -29,10 +29,10 @@ class CacheOnOneSlot : public ::testing::Test {
     Receipt receipt;
     cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
     const auto rest = TokenSpan(tokens).subspan(static_cast<std::size_t>(receipt.restored));
-    EXPECT_TRUE(engine_.prefill(kSlot, rest, LogitsOf::kLastToken).ok());
+    EXPECT_TRUE(engine_.prefill(kSlot, rest, engine::LogitsOf::kLastToken).ok());
     cache_.prefilled(kSlot, rest, receipt);
     for (const Token token : {7, 8}) {
-      const DecodeStep step{kSlot, {&token, 1}};
+      const engine::DecodeStep step{kSlot, {&token, 1}};
       EXPECT_TRUE(engine_.decode({&step, 1}).ok());
       cache_.decoded(kSlot, {&token, 1});
     }
@@ -44,14 +44,14 @@ class CacheOnOneSlot : public ::testing::Test {
 
   Hints marks_at_the_end_of(Tokens tokens) {
     tokens.insert(tokens.end(), {7, 8});
-    const Match match = cache_.memory().match(kSpace, tokens);
+    const tree::Match match = cache_.memory().match(kSpace, tokens);
     EXPECT_EQ(match.matched, length_of(tokens));
     return match.stops.empty() ? Hints() : match.stops.back().marks;
   }
 
   static constexpr SlotId kSlot{0};
   static constexpr SpaceKey kSpace{1, 2};
-  FakeEngine engine_{{.slots = 1}};
+  engine::FakeEngine engine_{{.slots = 1}};
   StillClock clock_;
   StateCache cache_{engine_, with_memory(), clock_};
 };
@@ -109,14 +109,15 @@ class CacheTooSmallForAState : public ::testing::Test {
     const TokenPos begin = engine_.length(kSlot);
     const auto chunk = TokenSpan(tokens).subspan(
         static_cast<std::size_t>(begin), static_cast<std::size_t>(cache_.chunk_end(kSlot) - begin));
-    EXPECT_TRUE(engine_.prefill(kSlot, chunk, LogitsOf::kLastToken).ok());
+    EXPECT_TRUE(engine_.prefill(kSlot, chunk, engine::LogitsOf::kLastToken).ok());
     const bool last = engine_.length(kSlot) == length_of(tokens);
-    cache_.prefilled(kSlot, chunk, receipt, last ? LogitsOf::kLastToken : LogitsOf::kNone);
+    cache_.prefilled(kSlot, chunk, receipt,
+                     last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
   }
 
   static constexpr SlotId kSlot{0};
   static constexpr SpaceKey kSpace{1, 2};
-  FakeEngine engine_{{.slots = 1}};
+  engine::FakeEngine engine_{{.slots = 1}};
   StillClock clock_;
   StateCache cache_{engine_, with_little_memory(), clock_};
 };
@@ -136,7 +137,7 @@ TEST_F(CacheTooSmallForAState, ASnapshotAloneIsNothingWithoutItsRows) {
 // --- chunks in pieces, and checkpoints that are taken later ------------------------------
 
 // Reads one prompt of 400 tokens with checkpoints at 160 and 320, in whatever way.
-class CacheThatPostpones : public ::testing::TestWithParam<FakeKind> {
+class CacheThatPostpones : public ::testing::TestWithParam<engine::FakeKind> {
  protected:
   static constexpr SlotId kSlot{0};
   static constexpr SlotId kOther{1};
@@ -144,7 +145,8 @@ class CacheThatPostpones : public ::testing::TestWithParam<FakeKind> {
   static constexpr TokenPos kLength = 400;
 
   struct World {
-    explicit World(FakeKind kind) : engine({.kind = kind, .slots = 2, .chunk_tokens_max = 160}) {}
+    explicit World(engine::FakeKind kind)
+        : engine({.kind = kind, .slots = 2, .chunk_tokens_max = 160}) {}
     static CacheOptions options() {
       CacheOptions made;
       made.memory.budget = 1 << 20;
@@ -155,13 +157,13 @@ class CacheThatPostpones : public ::testing::TestWithParam<FakeKind> {
       const auto parts = cache.parts_of(kSpace, tokens);
       if (!parts || !cache.memory().restore(kOther, tokens, *parts).ok()) return -1.0F;
       const Token more = 65;
-      EXPECT_TRUE(engine.prefill(kOther, {&more, 1}, LogitsOf::kLastToken).ok());
+      EXPECT_TRUE(engine.prefill(kOther, {&more, 1}, engine::LogitsOf::kLastToken).ok());
       const auto logits = engine.logits(kOther, 0);
       const auto next = static_cast<float>(std::ranges::max_element(logits) - logits.begin());
       engine.clear(kOther);
       return next;
     }
-    FakeEngine engine;
+    engine::FakeEngine engine;
     StillClock clock;
     StateCache cache{engine, options(), clock};
     Receipt receipt;
@@ -183,7 +185,8 @@ class CacheThatPostpones : public ::testing::TestWithParam<FakeKind> {
   void read(World& world, TokenPos end, Copies copies) {
     const TokenPos at = world.cache.length(kSlot);
     const auto chunk = first(end).subspan(static_cast<std::size_t>(at));
-    const LogitsOf logits = end == kLength ? LogitsOf::kLastToken : LogitsOf::kNone;
+    const engine::LogitsOf logits =
+        end == kLength ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone;
     ASSERT_TRUE(world.engine.prefill(kSlot, chunk, logits).ok());
     world.cache.prefilled(kSlot, chunk, world.receipt, logits, copies);
     ASSERT_EQ(world.cache.check(), std::vector<std::string>{});
@@ -191,7 +194,7 @@ class CacheThatPostpones : public ::testing::TestWithParam<FakeKind> {
   // Another decodes meanwhile.
   void other_step(World& world) {
     const Token token = 7;
-    const DecodeStep step{kOther, {&token, 1}};
+    const engine::DecodeStep step{kOther, {&token, 1}};
     ASSERT_TRUE(world.engine.decode({&step, 1}).ok());
     world.engine.clear(kOther);  // the cache knows nothing of it
   }
@@ -289,8 +292,10 @@ TEST_P(CacheThatPostpones, ARequestThatEndsTakesNothingWithIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CacheThatPostpones,
-                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+                         ::testing::Values(engine::FakeKind::kAttention,
+                                           engine::FakeKind::kWindowed,
+                                           engine::FakeKind::kRecurrent,
+                                           engine::FakeKind::kHybrid));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 namespace {
 
@@ -29,7 +29,7 @@ struct TurnEnd {
   std::string text;
 };
 
-std::vector<TurnEnd> turn_ends_of(const TextModel& text) {
+std::vector<TurnEnd> turn_ends_of(const engine::TextModel& text) {
   std::vector<TurnEnd> ends;
   for (const Tokens& sequence : text.turn_ends()) {
     if (sequence.empty()) continue;
@@ -75,7 +75,7 @@ bool is_one_turn(std::string_view turn, const std::vector<TurnEnd>& ends) {
   return first->position == 0 && !scanner.next(first->end->text.size());
 }
 
-bool decodes_to(const TextModel& text, TokenSpan tokens, std::string_view wanted) {
+bool decodes_to(const engine::TextModel& text, TokenSpan tokens, std::string_view wanted) {
   for (const Token token : tokens) {
     const std::string piece = text.piece(token, true);
     if (!wanted.starts_with(piece)) return false;
@@ -86,7 +86,7 @@ bool decodes_to(const TextModel& text, TokenSpan tokens, std::string_view wanted
 
 // Most vocabularies give a prompt back, some with a token first that it does not
 // name. Others add spaces, or lose some; then the plain tokenisation is the measure.
-bool reads_as_prompt(const TextModel& text, TokenSpan tokens, std::string_view prompt) {
+bool reads_as_prompt(const engine::TextModel& text, TokenSpan tokens, std::string_view prompt) {
   if (decodes_to(text, tokens, prompt)) return true;
   if (!tokens.empty() && decodes_to(text, tokens.subspan(1), prompt)) return true;
   return text.detokenize(tokens) == text.detokenize(text.tokenize(prompt, true, true));
@@ -119,7 +119,7 @@ struct TokenHistory::Turns {
   }
 };
 
-TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const TextModel& text,
+TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& text,
                                        std::string_view prompt) {
   const Turns turns(space, prompt, turn_ends_of(text));
   TokenizedPrompt result;
@@ -156,7 +156,7 @@ std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const Turns
 }
 
 // Nothing, if the vocabulary does not let the prompt be cut there.
-std::optional<Tokens> TokenHistory::splice(const TextModel& text, std::string_view prompt,
+std::optional<Tokens> TokenHistory::splice(const engine::TextModel& text, std::string_view prompt,
                                            const std::vector<Splice>& splices) {
   Tokens tokens = text.tokenize(prompt.substr(0, splices.front().begin), true, true);
   for (std::size_t i = 0; i < splices.size(); ++i) {
@@ -171,7 +171,8 @@ std::optional<Tokens> TokenHistory::splice(const TextModel& text, std::string_vi
   return tokens;
 }
 
-bool TokenHistory::remember(const AnswerPlace& place, const TextModel& text, TokenSpan answer) {
+bool TokenHistory::remember(const AnswerPlace& place, const engine::TextModel& text,
+                            TokenSpan answer) {
   const std::vector<TurnEnd> ends = turn_ends_of(text);
   const std::string said = text.detokenize(answer);
   const std::string turn = place.opening + said;
@@ -186,14 +187,14 @@ bool TokenHistory::remember(const AnswerPlace& place, const TextModel& text, Tok
   return true;
 }
 
-bool TokenHistory::recall(RememberedAnswer answer, Token vocabulary) {
+bool TokenHistory::recall(tier::RememberedAnswer answer, Token vocabulary) {
   const bool known =
       std::ranges::all_of(answer.ids, [&](Token id) { return id >= 0 && id < vocabulary; });
   if (!known || answer.ids.empty() || answer.text_bytes == 0) return false;
   return insert(std::move(answer));
 }
 
-std::vector<RememberedAnswer> TokenHistory::answers() const {
+std::vector<tier::RememberedAnswer> TokenHistory::answers() const {
   const std::lock_guard lock(mutex_);
   return {by_use_.begin(), by_use_.end()};
 }
@@ -253,4 +254,4 @@ std::vector<std::string> TokenHistory::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

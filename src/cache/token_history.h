@@ -60,7 +60,7 @@
 #include "tier/answer_log.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 
 struct HistoryLimits {
   std::size_t answers_max = 4096;             // 0: remember nothing
@@ -92,22 +92,22 @@ class TokenHistory {
 
   // Tokenises a rendered prompt, control tokens parsed and special ones added,
   // with the ids of remembered answers in their places.
-  [[nodiscard]] TokenizedPrompt tokenize(SpaceKey space, const TextModel& text,
+  [[nodiscard]] TokenizedPrompt tokenize(SpaceKey space, const engine::TextModel& text,
                                          std::string_view prompt);
 
   // `answer`: the sampled ids without the one that ended the turn. What was
   // remembered for the same text in the same place is replaced: of two ways to
   // say it, the later one is more likely to be in memory still.
   // False: not remembered, see above.
-  bool remember(const AnswerPlace& place, const TextModel& text, TokenSpan answer);
+  bool remember(const AnswerPlace& place, const engine::TextModel& text, TokenSpan answer);
 
   // Takes back what on_remembered was told of, perhaps in another life of the server.
   // False: it is none that could be used here.
-  bool recall(RememberedAnswer answer, Token vocabulary);
+  bool recall(tier::RememberedAnswer answer, Token vocabulary);
   // The one unused for longest comes first.
-  [[nodiscard]] std::vector<RememberedAnswer> answers() const;
+  [[nodiscard]] std::vector<tier::RememberedAnswer> answers() const;
   // Told of each answer that was remembered, by whoever remembered it. To be set before use.
-  std::function<void(const RememberedAnswer&)> on_remembered;
+  std::function<void(const tier::RememberedAnswer&)> on_remembered;
 
   void clear();
   [[nodiscard]] HistoryUsage usage() const;
@@ -116,7 +116,7 @@ class TokenHistory {
   [[nodiscard]] std::vector<std::string> check() const;  // empty when N1..N4 hold
 
  private:
-  using Answer = RememberedAnswer;
+  using Answer = tier::RememberedAnswer;
   using Answers = std::list<Answer>;
 
   // Text of a prompt, [begin, end), that ids stand for; `closing` follows it.
@@ -129,7 +129,8 @@ class TokenHistory {
   struct Turns;
 
   [[nodiscard]] std::vector<Splice> find(SpaceKey space, const Turns& turns);
-  [[nodiscard]] static std::optional<Tokens> splice(const TextModel& text, std::string_view prompt,
+  [[nodiscard]] static std::optional<Tokens> splice(const engine::TextModel& text,
+                                                    std::string_view prompt,
                                                     const std::vector<Splice>& splices);
   bool insert(Answer answer);
   void erase(Answers::iterator answer) REQUIRES_LOCK(mutex_);
@@ -141,4 +142,4 @@ class TokenHistory {
   ByteCount bytes_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cache

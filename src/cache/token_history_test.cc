@@ -8,7 +8,7 @@
 
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::cache {
 namespace {
 
 constexpr SpaceKey kSpace{1, 2};
@@ -28,11 +28,11 @@ struct Habits {
 
 // The longest token that fits, from left to right. "ab" is one token, and may be
 // sampled as "a" "b"; bytes that no token names are tokens themselves.
-class GreedyText final : public TextModel {
+class GreedyText final : public engine::TextModel {
  public:
   explicit GreedyText(Habits habits = {}) : habits_(habits) {}
 
-  [[nodiscard]] const ModelCard& card() const override { return card_; }
+  [[nodiscard]] const engine::ModelCard& card() const override { return card_; }
   [[nodiscard]] Tokens tokenize(std::string_view text, bool add_special, bool) const override {
     Tokens tokens;
     if (add_special && habits_.begins) tokens.push_back(id("<bos>"));
@@ -63,18 +63,19 @@ class GreedyText final : public TextModel {
     if (habits_.two_ends) ends.push_back({id("</alt>")});
     return ends;
   }
-  [[nodiscard]] Result<RenderedChat> render(const ChatInput&) const override {
-    return RenderedChat{};
+  [[nodiscard]] Result<engine::RenderedChat> render(const engine::ChatInput&) const override {
+    return engine::RenderedChat{};
   }
-  [[nodiscard]] std::vector<MessageSpan> message_spans(const RenderedChat&,
+  [[nodiscard]] std::vector<MessageSpan> message_spans(const engine::RenderedChat&,
                                                        TokenSpan) const override {
     return {};
   }
-  [[nodiscard]] Result<std::unique_ptr<Sampler>> make_sampler(const SamplingParams&,
-                                                              const ReplyFormat*) const override {
+  [[nodiscard]] Result<std::unique_ptr<engine::Sampler>> make_sampler(
+      const engine::SamplingParams&, const engine::ReplyFormat*) const override {
     return Error{ErrorCode::kUnsupported, "This vocabulary samples nothing.", ""};
   }
-  [[nodiscard]] std::unique_ptr<ReplyParser> make_parser(const ReplyFormat&) const override {
+  [[nodiscard]] std::unique_ptr<engine::ReplyParser> make_parser(
+      const engine::ReplyFormat&) const override {
     return nullptr;
   }
 
@@ -100,7 +101,7 @@ class GreedyText final : public TextModel {
   }
 
   Habits habits_;
-  ModelCard card_;
+  engine::ModelCard card_;
 };
 
 Tokens ids(const std::vector<std::string_view>& pieces) {
@@ -279,7 +280,7 @@ TEST_F(TokenHistoryTest, ClearForgets) {
 
 // --- vocabularies with habits ---------------------------------------------------
 
-TokenizedPrompt after_one_answer(const TextModel& text, const std::string& prompt,
+TokenizedPrompt after_one_answer(const engine::TextModel& text, const std::string& prompt,
                                  const std::string& next) {
   TokenHistory history;
   EXPECT_TRUE(
@@ -357,7 +358,7 @@ TEST(TokenHistoryHabits, WithoutTurnEndsNothingIsRemembered) {
 }
 
 TEST(TokenHistoryHabits, BytesAsTokens) {
-  const FakeText text;
+  const engine::FakeText text;
   TokenHistory history;
   const std::string prompt = "<s>user:hi</s><s>assistant:";
   const auto asked = history.tokenize(kSpace, text, prompt);
@@ -587,4 +588,4 @@ TEST(TokenHistoryModel, AgreesWithTheOracle) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cache

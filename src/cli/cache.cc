@@ -16,7 +16,7 @@
 #include "tier/blob_transfer.h"
 #include "tier/cache_folder.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -56,25 +56,25 @@ Error not_ours_to_change(const std::string& folder) {
                      "server and try again; DELETE /cache empties it while it runs.");
 }
 
-Result<CacheFolder> open_cache(const CacheCommandOptions& options, const CacheCommandWorld& world,
-                               Access access) {
+Result<tier::CacheFolder> open_cache(const CacheCommandOptions& options,
+                                     const CacheCommandWorld& world, Access access) {
   const std::string& folder = options.folder;
   std::error_code ignored;
   const bool there = fs::exists(fs::path(folder) / "FORMAT", ignored);
   const bool empty = !fs::exists(folder, ignored) || fs::is_empty(folder, ignored);
   if (!there && empty && access != Access::kFill) return no_cache(folder);
-  DiskOptions disk;
+  tier::DiskOptions disk;
   disk.budget = access == Access::kFill && options.to ? *options.to : kUnlimited;
   disk.free_min = kFreeMin;
-  disk.role = access == Access::kLook ? StoreRole::kReader : StoreRole::kWriter;
-  auto opened = CacheFolder::open(folder, std::move(disk), world.now_ms);
+  disk.role = access == Access::kLook ? tier::StoreRole::kReader : tier::StoreRole::kWriter;
+  auto opened = tier::CacheFolder::open(folder, std::move(disk), world.now_ms);
   if (!opened) {
     if (opened.error().code == ErrorCode::kNotFound) return no_cache(folder);
     return failure(opened.error().code, "The cache cannot be opened: " + opened.error().message +
                                             ". Say where yours is with --cache-dir.");
   }
   const bool changes = access == Access::kChange || access == Access::kFill;
-  if (changes && (*opened)->role() == StoreRole::kReader) return not_ours_to_change(folder);
+  if (changes && (*opened)->role() == tier::StoreRole::kReader) return not_ours_to_change(folder);
   return opened;
 }
 
@@ -100,18 +100,19 @@ Result<Item> only_one(const std::vector<Item>& items, const std::string& front, 
                      join(some, ", ") + (found.size() > 3 ? ", ..." : "") + ". Give more of it.");
 }
 
-Result<BlobSummary> find_blob(const std::vector<BlobSummary>& blobs, const std::string& front) {
+Result<tier::BlobSummary> find_blob(const std::vector<tier::BlobSummary>& blobs,
+                                    const std::string& front) {
   return only_one(
-      blobs, front, [](const BlobSummary& blob) { return blob.key.hex(); }, "blob");
+      blobs, front, [](const tier::BlobSummary& blob) { return blob.key.hex(); }, "blob");
 }
 
-Result<SpaceKey> find_space(const std::vector<BlobSummary>& blobs, const std::string& front) {
+Result<SpaceKey> find_space(const std::vector<tier::BlobSummary>& blobs, const std::string& front) {
   std::vector<SpaceKey> spaces;
-  for (const BlobSummary& blob : blobs) spaces.push_back(blob.space);
+  for (const tier::BlobSummary& blob : blobs) spaces.push_back(blob.space);
   std::ranges::sort(spaces);
   spaces.erase(std::unique(spaces.begin(), spaces.end()), spaces.end());
   return only_one(
-      spaces, front, [](SpaceKey space) { return hex_of(space); }, "space");
+      spaces, front, [](SpaceKey space) { return tier::hex_of(space); }, "space");
 }
 
 // --- what only looks ----------------------------------------------------------------------
@@ -123,8 +124,8 @@ Result<CacheAnswer> list_cache(const CacheCommandOptions& options, const CacheCo
   return CacheAnswer{options.json ? listing_json(listing) : listing_text(listing, world.now_ms)};
 }
 
-Result<BlobDetails> examine(DiskStore& store, const BlobKey& key) {
-  const auto blob = store.load(key, Verify::kPartsAndDigest);
+Result<BlobDetails> examine(tier::DiskStore& store, const tier::BlobKey& key) {
+  const auto blob = store.load(key, tier::Verify::kPartsAndDigest);
   if (blob) return details_of(*blob);
   auto facts = store.facts_of(key);  // of a damaged one, what can still be said
   if (!facts || facts->key != key)
@@ -158,17 +159,17 @@ Result<CacheAnswer> verify_cache(const CacheCommandOptions& options,
                                  const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kTidy);
   if (!cache) return cache.error();
-  const bool read_only = (*cache)->role() == StoreRole::kReader;
+  const bool read_only = (*cache)->role() == tier::StoreRole::kReader;
   if (read_only && options.rebuild) return not_ours_to_change(options.folder);
   // What opening it as the writer has found already counts as well.
   const std::uint64_t before = (*cache)->stats().quarantined;
-  ProgressLine line(Log::logger(), "verifying the cache");
-  VerifyReport report = (*cache)->verify(
+  env::ProgressLine line(env::Log::logger(), "verifying the cache");
+  tier::VerifyReport report = (*cache)->verify(
       [&](ByteCount done, ByteCount total) {
         line.update(fraction(done, total));
         return true;
       },
-      options.rebuild ? DiskStore::Rebuild::kYes : DiskStore::Rebuild::kNo);
+      options.rebuild ? tier::DiskStore::Rebuild::kYes : tier::DiskStore::Rebuild::kNo);
   line.finish();
   report.damaged += before;
   return CacheAnswer{options.json ? verify_json(report) : verify_text(report, read_only),
@@ -183,8 +184,8 @@ struct Besides {
   ByteCount answers = 0;
 };
 
-CacheAnswer freed_answer(const CacheCommandOptions& options, DiskStore& store, std::uint64_t blobs,
-                         ByteCount bytes, Besides besides) {
+CacheAnswer freed_answer(const CacheCommandOptions& options, tier::DiskStore& store,
+                         std::uint64_t blobs, ByteCount bytes, Besides besides) {
   const ByteCount all = bytes + besides.quarantine + besides.answers;
   if (options.json) {
     const Json json = {{"removed_blobs", blobs},
@@ -206,7 +207,7 @@ CacheAnswer freed_answer(const CacheCommandOptions& options, DiskStore& store, s
 Result<CacheAnswer> collect(const CacheCommandOptions& options, const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kChange);
   if (!cache) return cache.error();
-  DiskStore& store = **cache;
+  tier::DiskStore& store = **cache;
   const std::uint64_t before = store.stats().blobs();
   const ByteCount quarantine = store.discard_quarantine();
   const ByteCount bytes = options.to ? store.shrink_to(*options.to, world.now_ms) : 0;
@@ -214,17 +215,17 @@ Result<CacheAnswer> collect(const CacheCommandOptions& options, const CacheComma
   return freed_answer(options, store, before - store.stats().blobs(), bytes, {quarantine, 0});
 }
 
-Result<std::vector<BlobKey>> chosen(const CacheCommandOptions& options,
-                                    const std::vector<BlobSummary>& blobs) {
-  std::vector<BlobKey> keys;
+Result<std::vector<tier::BlobKey>> chosen(const CacheCommandOptions& options,
+                                          const std::vector<tier::BlobSummary>& blobs) {
+  std::vector<tier::BlobKey> keys;
   if (!options.space.empty()) {
     const auto space = find_space(blobs, options.space);
     if (!space) return space.error();
-    for (const BlobSummary& blob : blobs) {
+    for (const tier::BlobSummary& blob : blobs) {
       if (blob.space == *space) keys.push_back(blob.key);
     }
   } else if (options.all) {
-    for (const BlobSummary& blob : blobs) keys.push_back(blob.key);
+    for (const tier::BlobSummary& blob : blobs) keys.push_back(blob.key);
   }
   for (const std::string& front : options.keys) {
     const auto found = find_blob(blobs, front);
@@ -235,7 +236,7 @@ Result<std::vector<BlobKey>> chosen(const CacheCommandOptions& options,
 }
 
 Result<void> ask_about_all(const CacheCommandOptions& options, const CacheCommandWorld& world,
-                           const StoreStats& stats) {
+                           const tier::StoreStats& stats) {
   if (!options.all || options.yes) return {};
   if (!world.ask)
     return failure(ErrorCode::kInvalidArgument,
@@ -251,7 +252,7 @@ Result<CacheAnswer> remove_blobs(const CacheCommandOptions& options,
                                  const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kChange);
   if (!cache) return cache.error();
-  DiskStore& store = **cache;
+  tier::DiskStore& store = **cache;
   const auto keys = chosen(options, store.list());
   if (!keys) return keys.error();
   if (auto asked = ask_about_all(options, world, store.stats()); !asked) return asked.error();
@@ -261,7 +262,7 @@ Result<CacheAnswer> remove_blobs(const CacheCommandOptions& options,
   store.tidy_space_notes();
   Besides besides;
   if (options.all) {
-    const auto erased = AnswerLog::erase(cache->files());
+    const auto erased = tier::AnswerLog::erase(cache->files());
     if (!erased)
       return failure(ErrorCode::kIo,
                      "Not everything could be removed: " + erased.error().message + ".");
@@ -277,7 +278,7 @@ Result<CacheAnswer> remove_blobs(const CacheCommandOptions& options,
 // --- elsewhere ----------------------------------------------------------------------------
 
 struct OutsideFile {
-  std::unique_ptr<RealFiles> folder;
+  std::unique_ptr<tier::RealFiles> folder;
   std::string name;
 };
 
@@ -288,7 +289,8 @@ Result<OutsideFile> place_outside(const std::string& file) {
   if (name.empty() || name == "." || name == "..")
     return failure(ErrorCode::kInvalidArgument, "\"" + file + "\" is no name of a file.");
   const fs::path parent = path.parent_path();
-  auto folder = RealFiles::open(parent.empty() ? "." : parent.string(), RealFiles::Missing::kFail);
+  auto folder = tier::RealFiles::open(parent.empty() ? "." : parent.string(),
+                                      tier::RealFiles::Missing::kFail);
   if (!folder)
     return failure(folder.error().code,
                    "The file " + file + " has no place: " + folder.error().message + ".");
@@ -296,32 +298,32 @@ Result<OutsideFile> place_outside(const std::string& file) {
 }
 
 // Whole under its name, or not there.
-Result<ExportReport> write_export(DiskStore& store, const OutsideFile& target,
-                                  std::optional<SpaceKey> space) {
+Result<tier::ExportReport> write_export(tier::DiskStore& store, const OutsideFile& target,
+                                        std::optional<SpaceKey> space) {
   const std::string part = target.name + ".part";
-  auto file = uninterrupted([&] { return target.folder->create(part); });
+  auto file = tier::uninterrupted([&] { return target.folder->create(part); });
   if (file.error == EEXIST)
     return failure(ErrorCode::kIo, part +
                                        " is there: another export is running, or was broken "
                                        "off. Remove it and try again.");
-  if (!file.ok()) return io_error(part + " cannot be made", file.error);
-  ProgressLine line(Log::logger(), "exporting the cache");
-  auto report = export_blobs(store, *file.value, space, [&](ByteCount done, ByteCount total) {
+  if (!file.ok()) return tier::io_error(part + " cannot be made", file.error);
+  env::ProgressLine line(env::Log::logger(), "exporting the cache");
+  auto report = tier::export_blobs(store, *file.value, space, [&](ByteCount done, ByteCount total) {
     line.update(fraction(done, total));
   });
   int error = 0;
-  if (report) error = uninterrupted([&] { return target.folder->rename(part, target.name); });
+  if (report) error = tier::uninterrupted([&] { return target.folder->rename(part, target.name); });
   if (report && error == 0) {
-    static_cast<void>(uninterrupted([&] { return target.folder->sync_folder(""); }));
+    static_cast<void>(tier::uninterrupted([&] { return target.folder->sync_folder(""); }));
     line.finish();
     return report;
   }
   line.abandon();
-  static_cast<void>(uninterrupted([&] { return target.folder->remove(part); }));
+  static_cast<void>(tier::uninterrupted([&] { return target.folder->remove(part); }));
   if (!report)
     return failure(report.error().code,
                    "The export failed: " + report.error().message + ". Nothing was written.");
-  return io_error("the export cannot be given its name", error);
+  return tier::io_error("the export cannot be given its name", error);
 }
 
 Result<CacheAnswer> export_cache(const CacheCommandOptions& options,
@@ -364,21 +366,22 @@ Result<CacheAnswer> import_file(const CacheCommandOptions& options,
   const fs::path real = fs::canonical(options.file, error);
   auto place = place_outside(error ? options.file : real.string());
   if (!place) return place.error();
-  auto file = uninterrupted([&] { return place->folder->open(place->name); });
+  auto file = tier::uninterrupted([&] { return place->folder->open(place->name); });
   if (!file.ok())
     return failure(
         ErrorCode::kIo,
-        io_error("The file " + options.file + " cannot be opened", file.error).message + ".");
-  FileSource source(*file.value);
-  if (auto looked = BlobArchiveReader::open(source); !looked)  // before a folder is made for it
+        tier::io_error("The file " + options.file + " cannot be opened", file.error).message + ".");
+  tier::FileSource source(*file.value);
+  if (auto looked = tier::BlobArchiveReader::open(source);
+      !looked)  // before a folder is made for it
     return failure(looked.error().code,
                    options.file + " cannot be imported: " + looked.error().message + ".");
   auto cache = open_cache(options, world, Access::kFill);
   if (!cache) return cache.error();
-  ProgressLine line(Log::logger(), "importing");
-  const auto report =
-      import_blobs(**cache, source, world.now_ms,
-                   [&](ByteCount done, ByteCount total) { line.update(fraction(done, total)); });
+  env::ProgressLine line(env::Log::logger(), "importing");
+  const auto report = tier::import_blobs(
+      **cache, source, world.now_ms,
+      [&](ByteCount done, ByteCount total) { line.update(fraction(done, total)); });
   line.finish();
   if (!report) return report.error();
   return CacheAnswer{options.json ? import_json(*report) : import_text(*report), report->whole()};
@@ -428,4 +431,4 @@ int cache_main(std::span<const std::string> args, const Environment& env) {
   return answer->sound ? 0 : kExitFailed;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

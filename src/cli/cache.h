@@ -22,7 +22,7 @@
 #include "cli/options.h"
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 enum class CacheAction { kHelp, kLs, kShow, kVerify, kGc, kRm, kExport, kImport };
 
@@ -62,4 +62,4 @@ struct CacheAnswer {
 // `args` are those after `holdfast cache`. Returns the exit code.
 [[nodiscard]] int cache_main(std::span<const std::string> args, const Environment& env);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

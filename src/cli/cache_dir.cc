@@ -1,6 +1,6 @@
 #include "cli/cache_dir.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -19,4 +19,4 @@ std::string default_cache_dir(const Environment& env) {
   return home.empty() ? "" : home + "/.cache/holdfast/states";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // $HOLDFAST_CACHE_DIR, else $XDG_CACHE_HOME/holdfast/states, else ~/.cache/holdfast/states.
 // Variables that are empty count as unset, and so does a relative XDG_CACHE_HOME (its
@@ -14,4 +14,4 @@ namespace holdfast {
 // folder is wanted.
 [[nodiscard]] std::string default_cache_dir(const Environment& env);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

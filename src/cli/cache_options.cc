@@ -10,7 +10,7 @@
 #include "cli/small_options.h"
 #include "cli/text_wrap.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 struct ActionName {
@@ -218,4 +218,4 @@ std::string cache_help(int width) {
              width, 0);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -15,10 +15,9 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
-using namespace tier_testing;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -131,7 +130,7 @@ TEST(CacheView, SmallThings) {
 CacheListing sample_listing() {
   CacheListing listing{.folder = "/c"};
   listing.spaces.push_back({.space = {0x3f2a9c1d00000000, 1},
-                            .note = SpaceNote{"qwen.gguf", "kv=f16/f16 grid=512", true},
+                            .note = tier::SpaceNote{"qwen.gguf", "kv=f16/f16 grid=512", true},
                             .blobs = 120,
                             .bytes = 13 << 20,
                             .paths = {3, 41'000, 20'480},
@@ -173,7 +172,7 @@ TEST(CacheView, SpacesOfOneModelAreToldApart) {
   CacheListing listing = sample_listing();
   const auto add = [&](const std::string& model, const std::string& settings, bool tenant) {
     listing.spaces.push_back({.space = {8, listing.spaces.size()},
-                              .note = SpaceNote{model, settings, tenant},
+                              .note = tier::SpaceNote{model, settings, tenant},
                               .paths = {1, 64, 64}});
   };
   add("pocket", noted("AVX = 1 | ", "kv=f16/f16 grid=256"), false);
@@ -203,7 +202,7 @@ TEST(CacheView, SpacesThatCannotBeReadAreShownAsTheyAre) {
 TEST(CacheView, ANoteDoesNotDriveTheTerminal) {
   CacheListing listing = sample_listing();
   listing.spaces[0].note =
-      SpaceNote{"\x1b]0;owned\x07\xc2\x9b", "a\nb\r\x1b[2J" + std::string(500, 'x'), false};
+      tier::SpaceNote{"\x1b]0;owned\x07\xc2\x9b", "a\nb\r\x1b[2J" + std::string(500, 'x'), false};
   for (const std::string& text : {listing_text(listing, 0), listing_json(listing)}) {
     for (const char c : text) {
       const auto byte = static_cast<unsigned char>(c);
@@ -224,16 +223,16 @@ TEST(CacheView, NorDoItsFacts) {
 }
 
 TEST(CacheView, Reports) {
-  VerifyReport verified{.checked = 2, .checked_bytes = 2048};
+  tier::VerifyReport verified{.checked = 2, .checked_bytes = 2048};
   EXPECT_EQ(verify_text(verified, false), "Read 2 blobs, 2.0 KiB.\nEverything is intact.\n");
   verified.damaged = 1;
-  verified.failures.push_back({BlobKey{}, "a part's checksum is wrong"});
+  verified.failures.push_back({tier::BlobKey{}, "a part's checksum is wrong"});
   EXPECT_EQ(verify_text(verified, false),
             "Read 2 blobs, 2.0 KiB.\n"
             "  000000000000  a part's checksum is wrong\n"
             "1 damaged blob moved to quarantine; `holdfast cache gc` removes what is there.\n");
   EXPECT_NE(verify_text(verified, true).find("left in place"), std::string::npos);
-  ImportReport cut{.read = 3, .stored = 3, .stored_bytes = 1024, .ended = "it is cut off"};
+  tier::ImportReport cut{.read = 3, .stored = 3, .stored_bytes = 1024, .ended = "it is cut off"};
   EXPECT_EQ(import_text(cut).substr(0, 47), "Imported 3 of at least 4 blobs, 1.0 KiB of it n");
   EXPECT_FALSE(Json::parse(import_json(cut))["whole"]);
 }
@@ -249,13 +248,13 @@ class CacheCommand : public testing::Test {
   void SetUp() override { fill(dir()); }
 
   static void fill(const std::string& folder) {
-    auto cache = CacheFolder::open(folder, {.budget = 1 << 24}, kNow - 60'000);
+    auto cache = tier::CacheFolder::open(folder, {.budget = 1 << 24}, kNow - 60'000);
     ASSERT_TRUE(cache.ok());
     for (const SpaceKey space : {kSpace, kOther}) {
-      const BlobMaker maker(space, counting(400));
-      ASSERT_EQ(*(*cache)->put(maker.rows({0, 300}), kNow - 60'000), PutAnswer::kStored);
+      const tier::BlobMaker maker(space, tier::counting(400));
+      ASSERT_EQ(*(*cache)->put(maker.rows({0, 300}), kNow - 60'000), tier::PutAnswer::kStored);
       ASSERT_EQ(*(*cache)->put(maker.place(300, {.logits = true}), kNow - 60'000),
-                PutAnswer::kStored);
+                tier::PutAnswer::kStored);
     }
     ASSERT_TRUE((*cache)->describe_space(kSpace, {"qwen.gguf", "kv=f16/f16", false}).ok());
   }
@@ -290,7 +289,7 @@ class CacheCommand : public testing::Test {
   }
   static std::string key_of(const std::string& path) { return fs::path(path).stem().string(); }
 
-  TempFolder folder_;
+  tier::TempFolder folder_;
   std::function<bool(const std::string&)> ask_;
   bool sound_ = false;
 };
@@ -365,11 +364,11 @@ TEST_F(CacheCommand, RmTakesKeysASpaceOrAll) {
 }
 
 TEST_F(CacheCommand, RmAllLeavesNoAnswer) {
-  const std::vector<RememberedAnswer> said = {{1, kSpace, 2, 3, {4, 5, 6}}};
+  const std::vector<tier::RememberedAnswer> said = {{1, kSpace, 2, 3, {4, 5, 6}}};
   {
-    const auto cache = CacheFolder::open(dir(), {.budget = 1 << 24}, kNow);
+    const auto cache = tier::CacheFolder::open(dir(), {.budget = 1 << 24}, kNow);
     ASSERT_TRUE(cache.ok());
-    ASSERT_TRUE(AnswerLog::begin(cache->files(), said).ok());
+    ASSERT_TRUE(tier::AnswerLog::begin(cache->files(), said).ok());
   }
   const fs::path answers = fs::path(dir()) / "answers";
   ASSERT_FALSE(fs::is_empty(answers));
@@ -431,9 +430,9 @@ TEST_F(CacheCommand, FoldersThatAreNoneAreLeftAlone) {
 TEST_F(CacheCommand, WhileAServerRunsItOnlyLooks) {
   const std::string file = folder_ / "states.hfa";
   ASSERT_TRUE(has(run({"export", file}), "Exported"));
-  auto server = CacheFolder::open(dir(), {.budget = 1 << 24}, kNow);
+  auto server = tier::CacheFolder::open(dir(), {.budget = 1 << 24}, kNow);
   ASSERT_TRUE(server.ok());
-  ASSERT_EQ((*server)->role(), StoreRole::kWriter);
+  ASSERT_EQ((*server)->role(), tier::StoreRole::kWriter);
   EXPECT_EQ(run_json({"ls"})["blobs"], 4);
   EXPECT_TRUE(has(run({"show", key_of(blob_files()[0])}), "are right"));
   EXPECT_TRUE(has(run({"export", folder_ / "again.hfa"}), "Exported 4 blobs"));
@@ -450,4 +449,4 @@ TEST_F(CacheCommand, WhileAServerRunsItOnlyLooks) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

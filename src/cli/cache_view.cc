@@ -11,7 +11,7 @@
 #include "cli/text_wrap.h"
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -39,29 +39,29 @@ std::string right(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }
 
-std::string model_of(const std::optional<SpaceNote>& note) {
+std::string model_of(const std::optional<tier::SpaceNote>& note) {
   if (!note || note->model.empty()) return "(unknown)";
   return note->model;
 }
 
-Json note_json(const std::optional<SpaceNote>& note) {
+Json note_json(const std::optional<tier::SpaceNote>& note) {
   if (!note) return nullptr;
   return {{"model", note->model}, {"settings", note->settings}, {"tenant", note->tenant}};
 }
 
 // What a note says fact by fact; null where it cannot be read so.
-Json facts_json(const std::optional<SpaceNote>& note) {
-  const Facts facts = note ? parse_facts(note->settings) : Facts();
+Json facts_json(const std::optional<tier::SpaceNote>& note) {
+  const cache::Facts facts = note ? cache::parse_facts(note->settings) : cache::Facts();
   if (facts.empty()) return nullptr;
   Json json = Json::object();
-  for (const Fact& fact : facts) json[fact.name] = fact.value;
+  for (const cache::Fact& fact : facts) json[fact.name] = fact.value;
   return json;
 }
 
 // "variant=zen4 grid=512"
-std::string facts_text(const Facts& facts) {
+std::string facts_text(const cache::Facts& facts) {
   std::vector<std::string> parts;
-  for (const Fact& fact : facts) {
+  for (const cache::Fact& fact : facts) {
     parts.push_back(fact.name + "=" + one_line(fact.value, kLineCharacters));
   }
   return join(parts, " ");
@@ -129,19 +129,19 @@ std::string one_line(std::string_view text, std::size_t characters) {
 
 // --- ls -----------------------------------------------------------------------------------
 
-CacheListing survey_cache(DiskStore& store, std::string folder) {
+CacheListing survey_cache(tier::DiskStore& store, std::string folder) {
   CacheListing listing{.folder = std::move(folder)};
   const auto notes = store.space_notes();
-  std::map<SpaceKey, std::vector<BlobSummary>> by_space;
-  for (const BlobSummary& blob : store.list()) by_space[blob.space].push_back(blob);
+  std::map<SpaceKey, std::vector<tier::BlobSummary>> by_space;
+  for (const tier::BlobSummary& blob : store.list()) by_space[blob.space].push_back(blob);
   for (const auto& [space, blobs] : by_space) {
     SpaceRow row{.space = space, .blobs = blobs.size(), .used_ms = INT64_MIN};
     if (const auto note = notes.find(space); note != notes.end()) row.note = note->second;
-    for (const BlobSummary& blob : blobs) {
+    for (const tier::BlobSummary& blob : blobs) {
       row.bytes += blob.bytes;
       row.used_ms = std::max(row.used_ms, blob.used_ms);
     }
-    row.paths = count_paths(store.paths_of(blobs));
+    row.paths = tier::count_paths(store.paths_of(blobs));
     listing.spaces.push_back(std::move(row));
   }
   std::ranges::stable_sort(listing.spaces, std::greater{}, &SpaceRow::used_ms);
@@ -162,11 +162,11 @@ std::vector<std::string> settings_lines(const std::vector<SpaceRow>& rows) {
     by_model[rows[i].note->model].push_back(i);
   }
   for (const auto& [model, alike] : by_model) {
-    std::vector<Facts> lists;
-    for (const std::size_t i : alike) lists.push_back(parse_facts(rows[i].note->settings));
-    const bool parsed = std::ranges::none_of(lists, &Facts::empty);
+    std::vector<cache::Facts> lists;
+    for (const std::size_t i : alike) lists.push_back(cache::parse_facts(rows[i].note->settings));
+    const bool parsed = std::ranges::none_of(lists, &cache::Facts::empty);
     if (alike.size() < 2 || !parsed) continue;
-    const std::vector<Facts> apart = telling_apart(lists);
+    const std::vector<cache::Facts> apart = cache::telling_apart(lists);
     for (std::size_t n = 0; n < alike.size(); ++n) lines[alike[n]] = facts_text(apart[n]);
   }
   return lines;
@@ -186,7 +186,7 @@ std::string listing_text(const CacheListing& listing, std::int64_t now_ms) {
     const SpaceRow& row = listing.spaces[i];
     blobs += row.blobs;
     bytes += row.bytes;
-    text += hex_of(row.space).substr(0, kShortHex) + "  " +
+    text += tier::hex_of(row.space).substr(0, kShortHex) + "  " +
             left(one_line(model_of(row.note), kModelCharacters), kModelCharacters) +
             right(number(row.paths.paths), 7) + right(number(row.paths.tokens), 11) + "  " +
             right(human_bytes(row.bytes), 8) + "  " + ago(row.used_ms, now_ms) + "\n";
@@ -211,7 +211,7 @@ std::string listing_json(const CacheListing& listing) {
   for (const SpaceRow& row : listing.spaces) {
     bytes += row.bytes;
     blobs += row.blobs;
-    spaces.push_back({{"space", hex_of(row.space)},
+    spaces.push_back({{"space", tier::hex_of(row.space)},
                       {"note", note_json(row.note)},
                       {"facts", facts_json(row.note)},
                       {"blobs", row.blobs},
@@ -239,7 +239,7 @@ void count_block(const ExtentBlock& block, BlobDetails& details) {
   details.companion_bytes += block.companion().bytes.size();
 }
 
-void count_place(const PlaceBlob& place, BlobDetails& details) {
+void count_place(const tier::PlaceBlob& place, BlobDetails& details) {
   details.logits_bytes = place.logits.bytes.size();
   if (place.snapshot == nullptr) return;
   for (const ExtentBlockPtr& block : place.snapshot->window()) count_block(*block, details);
@@ -247,9 +247,9 @@ void count_place(const PlaceBlob& place, BlobDetails& details) {
   details.companion_bytes += place.snapshot->companion().bytes.size();
 }
 
-std::string range_text(const BlobFacts& facts) {
+std::string range_text(const tier::BlobFacts& facts) {
   const TokenRange range = facts.path.range;
-  if (facts.kind == BlobKind::kPlace)
+  if (facts.kind == tier::BlobKind::kPlace)
     return "place at " + with_commas(range.end) + ", with the tokens from " +
            with_commas(facts.path.first()) + " on";
   return "rows of the tokens " + with_commas(range.begin) + " to " + with_commas(range.end);
@@ -260,7 +260,7 @@ std::string parts_text(const BlobDetails& details) {
   const auto add = [&](const std::string& name, ByteCount bytes) {
     if (bytes > 0) parts.push_back(name + " " + human_bytes(bytes));
   };
-  const bool rows = details.facts.kind == BlobKind::kRows;
+  const bool rows = details.facts.kind == tier::BlobKind::kRows;
   add((rows ? "rows in " : "window in ") + counted(details.blocks, "block") + ",",
       details.rows_bytes);
   add("snapshot", details.snapshot_bytes);
@@ -271,25 +271,25 @@ std::string parts_text(const BlobDetails& details) {
 
 }  // namespace
 
-BlobDetails details_of(const Blob& blob) {
+BlobDetails details_of(const tier::Blob& blob) {
   BlobDetails details{.facts = blob.facts};
-  if (const auto* rows = std::get_if<RowsBlob>(&blob.content)) {
+  if (const auto* rows = std::get_if<tier::RowsBlob>(&blob.content)) {
     for (const BlockUse& use : rows->rows) count_block(*use.block, details);
   } else {
-    count_place(std::get<PlaceBlob>(blob.content), details);
+    count_place(std::get<tier::PlaceBlob>(blob.content), details);
   }
   return details;
 }
 
 std::string details_text(const BlobDetails& details, std::int64_t now_ms) {
-  const BlobFacts& facts = details.facts;
+  const tier::BlobFacts& facts = details.facts;
   const std::string settings = details.note ? details.note->settings : "";
   std::vector<std::pair<std::string, std::string>> lines = {
       {"key", facts.key.hex()},
       {"state", range_text(facts)},
       {"model", one_line(model_of(details.note), kLineCharacters)},
       {"settings", one_line(settings, 2 * kLineCharacters)},
-      {"space", hex_of(facts.path.space)},
+      {"space", tier::hex_of(facts.path.space)},
       {"marks", join(names_of(facts.marks), ", ")},
       {"size", human_bytes(facts.bytes) + " (" + number(facts.bytes) + " bytes)"},
       {"parts", parts_text(details)},
@@ -306,11 +306,11 @@ std::string details_text(const BlobDetails& details, std::int64_t now_ms) {
 }
 
 std::string details_json(const BlobDetails& details) {
-  const BlobFacts& facts = details.facts;
+  const tier::BlobFacts& facts = details.facts;
   const bool intact = details.damage.empty();
   Json json = {{"key", facts.key.hex()},
-               {"kind", facts.kind == BlobKind::kRows ? "rows" : "place"},
-               {"space", hex_of(facts.path.space)},
+               {"kind", facts.kind == tier::BlobKind::kRows ? "rows" : "place"},
+               {"space", tier::hex_of(facts.path.space)},
                {"note", note_json(details.note)},
                {"first", facts.path.first()},
                {"begin", facts.path.range.begin},
@@ -336,10 +336,10 @@ std::string details_json(const BlobDetails& details) {
 
 // --- verify, import -----------------------------------------------------------------------
 
-std::string verify_text(const VerifyReport& report, bool read_only) {
+std::string verify_text(const tier::VerifyReport& report, bool read_only) {
   std::string text =
       "Read " + counted(report.checked, "blob") + ", " + human_bytes(report.checked_bytes) + ".\n";
-  for (const VerifyReport::Failure& failure : report.failures)
+  for (const tier::VerifyReport::Failure& failure : report.failures)
     text +=
         "  " + failure.key.hex().substr(0, kShortHex) + "  " + one_line(failure.why, 100) + "\n";
   const auto add = [&](std::uint64_t count, const std::string& noun, const std::string& rest) {
@@ -356,9 +356,9 @@ std::string verify_text(const VerifyReport& report, bool read_only) {
   return text;
 }
 
-std::string verify_json(const VerifyReport& report) {
+std::string verify_json(const tier::VerifyReport& report) {
   Json failures = Json::array();
-  for (const VerifyReport::Failure& failure : report.failures)
+  for (const tier::VerifyReport::Failure& failure : report.failures)
     failures.push_back({{"key", failure.key.hex()}, {"why", failure.why}});
   return dumped({{"checked", report.checked},
                  {"checked_bytes", report.checked_bytes},
@@ -370,7 +370,7 @@ std::string verify_json(const VerifyReport& report) {
                  {"failures", std::move(failures)}});
 }
 
-std::string import_text(const ImportReport& report) {
+std::string import_text(const tier::ImportReport& report) {
   const std::uint64_t here = report.stored + report.present;
   // A file that was cut off does not say how many it had.
   const bool cut = !report.announced && !report.ended.empty();
@@ -390,7 +390,7 @@ std::string import_text(const ImportReport& report) {
   return text;
 }
 
-std::string import_json(const ImportReport& report) {
+std::string import_json(const tier::ImportReport& report) {
   Json json = {{"read", report.read},          {"stored", report.stored},
                {"present", report.present},    {"declined", report.declined},
                {"refused", report.refused},    {"failed", report.failed},
@@ -401,4 +401,4 @@ std::string import_json(const ImportReport& report) {
   return dumped(json);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -16,14 +16,14 @@
 #include "tier/disk_store.h"
 #include "tier/path_count.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct SpaceRow {
   SpaceKey space;
-  std::optional<SpaceNote> note;
+  std::optional<tier::SpaceNote> note;
   std::uint64_t blobs = 0;
   ByteCount bytes = 0;
-  PathCount paths;
+  tier::PathCount paths;
   std::int64_t used_ms = 0;  // the latest
 };
 
@@ -34,31 +34,31 @@ struct CacheListing {
   ByteCount quarantine_bytes = 0;
 };
 // Reads the index and the notes.
-[[nodiscard]] CacheListing survey_cache(DiskStore& store, std::string folder);
+[[nodiscard]] CacheListing survey_cache(tier::DiskStore& store, std::string folder);
 
 [[nodiscard]] std::string listing_text(const CacheListing& listing, std::int64_t now_ms);
 [[nodiscard]] std::string listing_json(const CacheListing& listing);
 
 // One blob, and how it was found.
 struct BlobDetails {
-  BlobFacts facts;
-  std::optional<SpaceNote> note;
+  tier::BlobFacts facts;
+  std::optional<tier::SpaceNote> note;
   std::optional<std::int64_t> used_ms;
   std::string damage;  // empty: every part and the payload's digest are right
   // Of an intact one.
   std::uint64_t blocks = 0;
   ByteCount rows_bytes = 0, snapshot_bytes = 0, companion_bytes = 0, logits_bytes = 0;
 };
-[[nodiscard]] BlobDetails details_of(const Blob& blob);
+[[nodiscard]] BlobDetails details_of(const tier::Blob& blob);
 [[nodiscard]] std::string details_text(const BlobDetails& details, std::int64_t now_ms);
 [[nodiscard]] std::string details_json(const BlobDetails& details);
 
 // `read_only`: another process has the folder, and damaged blobs were left where they are.
-[[nodiscard]] std::string verify_text(const VerifyReport& report, bool read_only);
-[[nodiscard]] std::string verify_json(const VerifyReport& report);
+[[nodiscard]] std::string verify_text(const tier::VerifyReport& report, bool read_only);
+[[nodiscard]] std::string verify_json(const tier::VerifyReport& report);
 
-[[nodiscard]] std::string import_text(const ImportReport& report);
-[[nodiscard]] std::string import_json(const ImportReport& report);
+[[nodiscard]] std::string import_text(const tier::ImportReport& report);
+[[nodiscard]] std::string import_json(const tier::ImportReport& report);
 
 // "just now", "5 minutes ago", "3 days ago". REQUIRES: 0 <= now_ms; `then_ms` may be anything.
 [[nodiscard]] std::string ago(std::int64_t then_ms, std::int64_t now_ms);
@@ -67,4 +67,4 @@ struct BlobDetails {
 // In one line of at most `characters`, without what drives a terminal.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t characters);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

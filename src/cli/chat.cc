@@ -12,7 +12,7 @@
 #include "cli/chat_view.h"
 #include "cli/nearest_name.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr int kExitFailed = 1;
@@ -197,4 +197,4 @@ int chat_main(std::span<const std::string> args, const Environment& env) {
   return run_chat(*options, *open_terminal(env));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -21,7 +21,7 @@
 #include "cli/options.h"
 #include "env/log.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct ChatOptions {
   std::string url = "http://127.0.0.1:8080";
@@ -54,7 +54,7 @@ class ChatIo {
   // Ctrl-C since the last clear_interrupt().
   [[nodiscard]] virtual bool interrupted() const = 0;
   virtual void clear_interrupt() = 0;
-  virtual Logger& log() = 0;
+  virtual env::Logger& log() = 0;
 };
 
 struct ChatMessage {
@@ -128,4 +128,4 @@ class ChatSession {
 // `args` are those after `holdfast chat`. Returns the exit code.
 [[nodiscard]] int chat_main(std::span<const std::string> args, const Environment& env);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

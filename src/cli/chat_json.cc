@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 using Json = nlohmann::json;
 
@@ -31,4 +31,4 @@ const Json& child_of(const Json& json, const char* key) {
   return found != json.end() ? *found : none;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

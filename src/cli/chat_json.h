@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // Text that is not JSON gives a value that has no fields.
 [[nodiscard]] nlohmann::json lenient_json(std::string_view text);
@@ -18,4 +18,4 @@ namespace holdfast {
 // null where there is no such field.
 [[nodiscard]] const nlohmann::json& child_of(const nlohmann::json& json, const char* key);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

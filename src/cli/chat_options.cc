@@ -8,7 +8,7 @@
 #include "cli/small_options.h"
 #include "cli/text_wrap.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 struct ChatOption {
@@ -130,4 +130,4 @@ std::string chat_help(int width) {
              width, 0);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -9,7 +9,7 @@
 #include "cli/chat_view.h"
 #include "cli/sse_parser.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -161,7 +161,7 @@ ClientRequest ChatSession::request_to(std::string target) const {
 }
 
 Result<void> ChatSession::wait_until_ready() {
-  std::optional<ProgressLine> progress;
+  std::optional<env::ProgressLine> progress;
   while (true) {
     const auto health = client_.fetch(request_to("/health"));
     if (!health) return unreachable(health.error(), client_.url());
@@ -231,4 +231,4 @@ std::optional<std::string> ChatSession::undo() {
   return text;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

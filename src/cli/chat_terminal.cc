@@ -17,7 +17,7 @@
 
 #include "cli/chat_view.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 std::atomic<bool> interrupt_seen{false};
@@ -127,7 +127,7 @@ bool colour_wanted() {
 class TerminalIo final : public ChatIo {
  public:
   explicit TerminalIo(const Environment& env)
-      : log_(std::move(Logger::open({})).value()), history_path_(history_path(env)) {}
+      : log_(std::move(env::Logger::open({})).value()), history_path_(history_path(env)) {}
 
   std::optional<std::string> read_line(const std::string& prompt) override {
     if (!terminal()) return read_plain();
@@ -151,7 +151,7 @@ class TerminalIo final : public ChatIo {
   [[nodiscard]] bool colour() const override { return colour_ && terminal_; }
   [[nodiscard]] bool interrupted() const override { return interrupt_seen; }
   void clear_interrupt() override { interrupt_seen = false; }
-  Logger& log() override { return *log_; }
+  env::Logger& log() override { return *log_; }
 
  private:
   static std::optional<std::string> read_plain() {
@@ -160,7 +160,7 @@ class TerminalIo final : public ChatIo {
     return line;
   }
 
-  std::unique_ptr<Logger> log_;
+  std::unique_ptr<env::Logger> log_;
   std::string history_path_;
   std::unique_ptr<LineEditor> editor_;
   const bool terminal_ = isatty(STDOUT_FILENO) != 0;
@@ -175,4 +175,4 @@ std::unique_ptr<ChatIo> open_terminal(const Environment& env) {
   return std::make_unique<TerminalIo>(env);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

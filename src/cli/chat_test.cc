@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace asio = boost::asio;
@@ -117,7 +117,7 @@ class FakeIo final : public ChatIo {
   [[nodiscard]] bool colour() const override { return is_terminal; }
   [[nodiscard]] bool interrupted() const override { return stopped; }
   void clear_interrupt() override { stopped = false; }
-  Logger& log() override { return *logger; }
+  env::Logger& log() override { return *logger; }
 
   [[nodiscard]] bool noted(std::string_view text) const {
     return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
@@ -133,8 +133,9 @@ class FakeIo final : public ChatIo {
   std::string interrupt_after;
   bool is_terminal = false;
   bool stopped = false;
-  std::unique_ptr<Logger> logger =
-      std::move(Logger::open({.sink = {.write = [this](std::string_view t) { log_text += t; }}}))
+  std::unique_ptr<env::Logger> logger =
+      std::move(
+          env::Logger::open({.sink = {.write = [this](std::string_view t) { log_text += t; }}}))
           .value();
 };
 
@@ -391,4 +392,4 @@ TEST(UrlTest, GoodAndBad) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

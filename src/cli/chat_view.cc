@@ -7,7 +7,7 @@
 
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 std::string harmless(std::string_view text) {
   std::string safe;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -77,4 +77,4 @@ std::string total_line(const TurnStats& total, int turns) {
   return line + " · " + with_commas(total.generated) + " tokens generated";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

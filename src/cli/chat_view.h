@@ -6,7 +6,7 @@
 
 #include "cli/chat.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // What a terminal is told before and after text about an answer.
 inline constexpr std::string_view kDim = "\x1b[2m";
@@ -40,4 +40,4 @@ class AnswerView {
 // "3 turns · 4,096 prompt tokens, 3,072 of them cached (75.0%) · 512 tokens generated"
 [[nodiscard]] std::string total_line(const TurnStats& total, int turns);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -7,7 +7,7 @@
 
 #include "env/log.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -50,7 +50,7 @@ void CheckMemory::remember(const std::string& key, const CheckRecord& record) co
     if (!file) failure = std::make_error_code(std::errc::io_error);
   }
   if (!failure) std::filesystem::rename(unfinished, path_of(key), failure);
-  if (failure) Log::debug("the engine's check is not remembered: " + failure.message());
+  if (failure) env::Log::debug("the engine's check is not remembered: " + failure.message());
 }
 
 std::string record_text(const CheckRecord& record) {
@@ -84,4 +84,4 @@ std::optional<CheckRecord> parse_record(std::string_view text) {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -13,14 +13,14 @@
 
 #include "engine/ladder.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct CheckRecord {
-  EngineSetting setting;         // that passed
-  std::string words;             // what was given up for it; empty: nothing
-  std::string fault;             // why
-  std::set<std::string> passed;  // kinds of batch, with that setting
-  std::set<std::string> failed;  // likewise, found while it served: to be looked at first
+  engine::EngineSetting setting;  // that passed
+  std::string words;              // what was given up for it; empty: nothing
+  std::string fault;              // why
+  std::set<std::string> passed;   // kinds of batch, with that setting
+  std::set<std::string> failed;   // likewise, found while it served: to be looked at first
   bool operator==(const CheckRecord&) const = default;
 };
 
@@ -42,4 +42,4 @@ class CheckMemory {
 [[nodiscard]] std::string record_text(const CheckRecord& record);
 [[nodiscard]] std::optional<CheckRecord> parse_record(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

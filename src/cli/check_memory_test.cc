@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 CheckRecord record() {
@@ -63,4 +63,4 @@ TEST_F(CheckMemoryTest, AFileThatIsNoRecordIsNoCheck) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

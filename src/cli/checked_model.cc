@@ -11,7 +11,7 @@
 #include "engine/llama/llama_backends.h"
 #include "env/log.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -28,7 +28,7 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 
 std::vector<std::string> other_variants(const std::string& asked) {
   std::vector<std::string> names;
-  for (const CpuVariant& variant : cpu_variants()) {
+  for (const llama::CpuVariant& variant : llama::cpu_variants()) {
     if (variant.runs() && variant.distrust.empty() && variant.name != asked) {
       names.push_back(variant.name);
     }
@@ -47,25 +47,25 @@ std::string build_of(const std::string& library) {
 }
 
 // What a check depends on: the engine and its devices, the model, and all that shapes batches.
-std::string key_of(const ServeOptions& options, const EngineSetting& asked,
+std::string key_of(const ServeOptions& options, const engine::EngineSetting& asked,
                    const std::string& digest) {
   const auto number = [](auto value) { return std::to_string(value); };
-  Fingerprint facts = fingerprint_of(options, {digest, asked, options.grid_step, false});
-  facts.add("check", number(kConformanceVersion))
+  cache::Fingerprint facts = fingerprint_of(options, {digest, asked, options.grid_step, false});
+  facts.add("check", number(engine::kConformanceVersion))
       .add("slots", number(options.parallel) + "/" + number(asked.together))
       .add("context", number(options.ctx_size))
       .add("drafts", number(asked.drafts) + "/" + number(static_cast<int>(options.spec)) + "/" +
                          number(options.draft_max))
       .add("threads", number(options.threads) + "/" + number(options.threads_batch))
-      .add("libllama", build_of(engine_folder() + "/libllama.so"));
+      .add("libllama", build_of(llama::engine_folder() + "/libllama.so"));
   if (!options.draft_model.empty()) {
-    const auto draft = model_digest(options.draft_model);
+    const auto draft = cache::model_digest(options.draft_model);
     facts.add("draft model", draft ? *draft : options.draft_model);
   }
-  for (const CpuVariant& variant : cpu_variants()) {
+  for (const llama::CpuVariant& variant : llama::cpu_variants()) {
     if (variant.name == asked.cpu_variant) facts.add("library", build_of(variant.path));
   }
-  for (const EngineDevice& device : engine_devices()) {
+  for (const llama::EngineDevice& device : llama::engine_devices()) {
     facts.add("device", device.name + " " + device.description);
   }
   return facts.hex();
@@ -73,7 +73,7 @@ std::string key_of(const ServeOptions& options, const EngineSetting& asked,
 
 class Loader {
  public:
-  Loader(const ServeOptions& options, CheckExtent extent, const LoadProgress& progress)
+  Loader(const ServeOptions& options, CheckExtent extent, const llama::LoadProgress& progress)
       : options_(options), extent_(extent), progress_(progress) {}
 
   // What passed before is not checked again, with the setting that it passed with.
@@ -82,23 +82,24 @@ class Loader {
     must_ = record.failed;
   }
 
-  Result<ConformanceReport> attempt(const EngineSetting& setting) {
+  Result<engine::ConformanceReport> attempt(const engine::EngineSetting& setting) {
     out_.model.companion.reset();  // it refers to the engine
     out_.model = {};               // first: two do not fit
     const auto began = std::chrono::steady_clock::now();
-    LlamaConfig config = with_setting(engine_config(options_), setting);
+    llama::LlamaConfig config = with_setting(engine_config(options_), setting);
     // What is checked is warm.
     if (extent_ != CheckExtent::kOff && !known_) config.warm_up = false;
-    auto loaded = load_llama_model(config, progress_);
+    auto loaded = llama::load_llama_model(config, progress_);
     if (!loaded) return loaded.error();
     out_.model = std::move(*loaded);
     out_.load_seconds = seconds_since(began);
-    if (extent_ == CheckExtent::kOff) return ConformanceReport{};
+    if (extent_ == CheckExtent::kOff) return engine::ConformanceReport{};
     out_.how = how_to_check(setting);
-    ConformanceReport report = check_conformance(*out_.model.engine, limited(out_.how));
+    engine::ConformanceReport report =
+        engine::check_conformance(*out_.model.engine, limited(out_.how));
     // A rung below has to show that it does not have the same fault.
-    for (const CheckedKind& kind : report.kinds) {
-      if (kind.verdict == CheckVerdict::kFailed) must_.insert(kind.name);
+    for (const engine::CheckedKind& kind : report.kinds) {
+      if (kind.verdict == engine::CheckVerdict::kFailed) must_.insert(kind.name);
     }
     return report;
   }
@@ -106,8 +107,9 @@ class Loader {
   CheckedModel take() { return std::move(out_); }
 
  private:
-  [[nodiscard]] ConformanceOptions how_to_check(const EngineSetting& setting) const {
-    ConformanceOptions how;
+  [[nodiscard]] engine::ConformanceOptions how_to_check(
+      const engine::EngineSetting& setting) const {
+    engine::ConformanceOptions how;
     how.chunk = grid_step(options_, out_.model.on_gpu);
     how.together = setting.together;
     how.drafts = setting.drafts;
@@ -119,11 +121,11 @@ class Loader {
   }
 
   // The part of it that is done before serving.
-  [[nodiscard]] ConformanceOptions limited(ConformanceOptions how) const {
+  [[nodiscard]] engine::ConformanceOptions limited(engine::ConformanceOptions how) const {
     how.must = must_;
     how.wanted = [this] { return progress_ && !progress_(1.0F); };
     if (extent_ != CheckExtent::kShort) return how;
-    const auto all = conformance_kinds(*out_.model.engine, how);
+    const auto all = engine::conformance_kinds(*out_.model.engine, how);
     const bool nothing_left =
         std::ranges::all_of(all, [&](const std::string& name) { return how.known.contains(name); });
     const double least = out_.model.on_gpu ? kMsOnGpu : kMsOnProcessor;
@@ -133,22 +135,22 @@ class Loader {
 
   const ServeOptions& options_;
   const CheckExtent extent_;
-  const LoadProgress& progress_;
+  const llama::LoadProgress& progress_;
   std::optional<CheckRecord> known_;
   std::set<std::string> must_;
   CheckedModel out_;
 };
 
-void tell_fall(const std::string& fault, const Rung& next) {
-  Log::warn("engine check failed (" + fault + "); trying again " + next.words);
+void tell_fall(const std::string& fault, const engine::Rung& next) {
+  env::Log::warn("engine check failed (" + fault + "); trying again " + next.words);
 }
 
 // The rungs from the one that held before, without those that take back what it gave up.
-std::vector<Rung> rungs_after(std::vector<Rung> rungs, const CheckRecord& known) {
-  const auto held = std::ranges::find(rungs, known.setting, &Rung::setting);
+std::vector<engine::Rung> rungs_after(std::vector<engine::Rung> rungs, const CheckRecord& known) {
+  const auto held = std::ranges::find(rungs, known.setting, &engine::Rung::setting);
   rungs.erase(rungs.begin(), held);
-  std::erase_if(rungs, [&](const Rung& rung) {
-    const EngineSetting& setting = rung.setting;
+  std::erase_if(rungs, [&](const engine::Rung& rung) {
+    const engine::EngineSetting& setting = rung.setting;
     return (setting.together && !known.setting.together) ||
            (setting.drafts && !known.setting.drafts) ||
            (setting.extra_buffers && !known.setting.extra_buffers);
@@ -156,17 +158,17 @@ std::vector<Rung> rungs_after(std::vector<Rung> rungs, const CheckRecord& known)
   return rungs;
 }
 
-bool holds(const std::vector<Rung>& rungs, const CheckRecord& record) {
-  return std::ranges::find(rungs, record.setting, &Rung::setting) != rungs.end();
+bool holds(const std::vector<engine::Rung>& rungs, const CheckRecord& record) {
+  return std::ranges::find(rungs, record.setting, &engine::Rung::setting) != rungs.end();
 }
 
 }  // namespace
 
-void CheckedModel::note(const ConformanceReport& found) {
+void CheckedModel::note(const engine::ConformanceReport& found) {
   record.passed.merge(found.good());
   record.failed.clear();
-  for (const CheckedKind& kind : found.kinds) {
-    if (kind.verdict != CheckVerdict::kFailed) continue;
+  for (const engine::CheckedKind& kind : found.kinds) {
+    if (kind.verdict != engine::CheckVerdict::kFailed) continue;
     record.passed.erase(kind.name);
     record.failed.insert(kind.name);
   }
@@ -180,12 +182,13 @@ void CheckedModel::note(const ConformanceReport& found) {
 }
 
 Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent extent,
-                                        const CheckMemory& memory, const LoadProgress& progress) {
+                                        const CheckMemory& memory,
+                                        const llama::LoadProgress& progress) {
   const auto asked = asked_setting(options);
   if (!asked) return asked.error();
-  const auto digest = model_digest(engine_config(options).model_path);
+  const auto digest = cache::model_digest(engine_config(options).model_path);
   const std::string key = digest ? key_of(options, *asked, *digest) : "";
-  auto rungs = rungs_from(*asked, other_variants(asked->cpu_variant));
+  auto rungs = engine::rungs_from(*asked, other_variants(asked->cpu_variant));
   std::optional<CheckRecord> known;
   if (extent == CheckExtent::kShort && !key.empty()) known = memory.recall(key);
   if (known && !holds(rungs, *known)) known.reset();
@@ -195,8 +198,9 @@ Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent
     loader.know(*known);
     rungs = rungs_after(std::move(rungs), *known);
   }
-  auto climbed = climb(
-      rungs, [&](const EngineSetting& setting) { return loader.attempt(setting); }, tell_fall);
+  auto climbed = engine::climb(
+      rungs, [&](const engine::EngineSetting& setting) { return loader.attempt(setting); },
+      tell_fall);
   if (!climbed) return climbed.error();
 
   CheckedModel checked = loader.take();
@@ -204,9 +208,9 @@ Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent
   if (!digest) checked.digest_error = digest.error().message;
   checked.key = key;
   checked.report = std::move(climbed->report);
-  EngineStanding& standing = checked.standing;
+  engine::EngineStanding& standing = checked.standing;
   standing.setting = climbed->rung.setting;
-  standing.version = llama_library_version();
+  standing.version = llama::llama_library_version();
   if (extent == CheckExtent::kOff) return checked;
 
   // Where the rung that held before still holds, it is for the same reason.
@@ -216,11 +220,11 @@ Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent
   standing.kinds = checked.report.kinds.size();
   checked.record = {standing.setting, standing.given_up, standing.fault, {}, {}};
   if (known && known->setting == standing.setting) checked.record.passed = known->passed;
-  const bool before = checked.report.count(CheckVerdict::kPassed) <= 1 && as_before &&
+  const bool before = checked.report.count(engine::CheckVerdict::kPassed) <= 1 && as_before &&
                       known->passed.size() >= standing.kinds;
   checked.note(checked.report);
   if (before) standing.check = "passed before";
   return checked;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

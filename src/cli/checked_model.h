@@ -15,14 +15,14 @@
 #include "engine/ladder.h"
 #include "engine/llama/llama_config.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct CheckedModel {
-  LoadedModel model;
-  EngineStanding standing;
-  ConformanceReport report;  // of now
+  llama::LoadedModel model;
+  engine::EngineStanding standing;
+  engine::ConformanceReport report;  // of now
   // All that is left to check is checked with this; not before serving.
-  ConformanceOptions how;
+  engine::ConformanceOptions how;
   std::string digest;        // of the model's file; empty: it could not be read
   std::string digest_error;  // then
   std::string key;           // of the record; empty: nothing is to be remembered
@@ -30,7 +30,7 @@ struct CheckedModel {
   double load_seconds = 0.0;
 
   // More was checked with the setting in use: changes standing and record.
-  void note(const ConformanceReport& found);
+  void note(const engine::ConformanceReport& found);
 };
 
 enum class CheckExtent {
@@ -42,6 +42,6 @@ enum class CheckExtent {
 // The log says what is found. An Error says why the model is not served.
 [[nodiscard]] Result<CheckedModel> load_checked_model(const ServeOptions& options,
                                                       CheckExtent extent, const CheckMemory& memory,
-                                                      const LoadProgress& progress);
+                                                      const llama::LoadProgress& progress);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

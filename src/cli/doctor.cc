@@ -17,13 +17,13 @@
 #include "env/log.h"
 #include "tier/cache_folder.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
 ModelFacts facts_of(const CheckedModel& checked) {
-  const LoadedModel& model = checked.model;
-  const ModelCard& card = model.text->card();
+  const llama::LoadedModel& model = checked.model;
+  const engine::ModelCard& card = model.text->card();
   ModelFacts facts;
   facts.path = card.path;
   facts.name = card.name;
@@ -54,21 +54,21 @@ void remember(const ServeOptions& options, const CheckedModel& checked) {
 // What of the folder this engine could use, with the model and these options.
 std::optional<UsableStates> states_for(const ServeOptions& options, const CheckedModel& checked) {
   if (options.cache_dir.empty() || options.cache_dir == "off") return std::nullopt;
-  DiskOptions disk;
-  disk.role = StoreRole::kReader;
+  tier::DiskOptions disk;
+  disk.role = tier::StoreRole::kReader;
   const auto folder =
-      CacheFolder::open(options.cache_dir, std::move(disk), SteadyClock().unix_ms());
+      tier::CacheFolder::open(options.cache_dir, std::move(disk), env::SteadyClock().unix_ms());
   if (!folder) return std::nullopt;
-  const ModelCard& card = checked.model.text->card();
+  const engine::ModelCard& card = checked.model.text->card();
   const bool stretched = checked.model.engine->context_tokens() > card.context_original;
-  const Fingerprint facts =
+  const cache::Fingerprint facts =
       fingerprint_of(options, {checked.digest, checked.standing.setting,
                                grid_step(options, checked.model.on_gpu), stretched});
-  const FolderSurvey survey = survey_folder((*folder)->space_totals(), (*folder)->space_notes(),
-                                            {card.name, facts.describe(), false});
+  const cache::FolderSurvey survey = cache::survey_folder(
+      (*folder)->space_totals(), (*folder)->space_notes(), {card.name, facts.describe(), false});
   UsableStates states;
   states.usable = states.all = survey.usable;
-  for (const FolderSurvey::Rest& rest : survey.rest) {
+  for (const cache::FolderSurvey::Rest& rest : survey.rest) {
     states.all += rest.bytes;
     states.others.push_back(human_bytes(rest.bytes) + " " + rest.what);
   }
@@ -145,22 +145,23 @@ int doctor_main(std::vector<std::string> args, const Environment& env) {
     return 0;
   }
   if (options.cache_dir.empty()) options.cache_dir = default_cache_dir(env);
-  (void)Log::configure({.level = LogLevel::kWarn, .format = LogFormat::kText, .file = ""});
-  set_llama_log([](int, const std::string&) {});
+  (void)env::Log::configure(
+      {.level = env::LogLevel::kWarn, .format = env::LogFormat::kText, .file = ""});
+  llama::set_llama_log([](int, const std::string&) {});
 
   DoctorReport report;
   report.program = std::string("holdfast ") + HOLDFAST_VERSION;
   report.machine = machine_facts();
   report.disk = disk_facts(options.cache_dir);
   examine_model(options, report);
-  report.engine = llama_library_info();
-  report.engine_folder = engine_folder();
-  report.variants = cpu_variants();
-  report.variant = cpu_variant_in_use();
-  report.devices = engine_devices();
+  report.engine = llama::llama_library_info();
+  report.engine_folder = llama::engine_folder();
+  report.variants = llama::cpu_variants();
+  report.variant = llama::cpu_variant_in_use();
+  report.devices = llama::engine_devices();
   look_for_problems(options, report);
   std::fputs((json ? doctor_json(report) : doctor_text(report)).c_str(), stdout);
   return report.problems.empty() ? 0 : 1;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

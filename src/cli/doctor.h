@@ -18,7 +18,7 @@
 #include "engine/llama/llama_backends.h"
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct MachineFacts {
   std::string system;     // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0"
@@ -67,13 +67,13 @@ struct DoctorReport {
   std::string engine;   // the library, with the processor features that it uses
   std::string engine_folder;
   MachineFacts machine;
-  std::vector<CpuVariant> variants;
+  std::vector<llama::CpuVariant> variants;
   std::string variant;  // in use
-  std::vector<EngineDevice> devices;
+  std::vector<llama::EngineDevice> devices;
   DiskFacts disk;
   std::optional<ModelFacts> model;
-  std::optional<EngineStanding> standing;
-  ConformanceReport check;
+  std::optional<engine::EngineStanding> standing;
+  engine::ConformanceReport check;
   std::optional<UsableStates> states;
   // What is wrong, and what to do about it; empty: nothing.
   std::vector<std::string> problems;
@@ -86,4 +86,4 @@ struct DoctorReport {
 // `args` are those after `holdfast doctor`. Returns the exit code: 1 where there are problems.
 [[nodiscard]] int doctor_main(std::vector<std::string> args, const Environment& env);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

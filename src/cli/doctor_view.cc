@@ -8,7 +8,7 @@
 #include "cli/doctor.h"
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -45,7 +45,7 @@ std::string engine_text(const DoctorReport& report) {
   std::vector<std::string> run;
   std::vector<std::string> cannot;
   std::string distrusted;
-  for (const CpuVariant& variant : report.variants) {
+  for (const llama::CpuVariant& variant : report.variants) {
     if (!variant.distrust.empty()) {
       distrusted +=
           line("not trusted", variant.name + (variant.runs() ? "" : " (does not run here)") + ": " +
@@ -60,7 +60,7 @@ std::string engine_text(const DoctorReport& report) {
                      line("folder", report.engine_folder) + line("CPU variant", report.variant) +
                      line("others", join(run, ", ")) + distrusted +
                      line("do not run", join(cannot, ", "));
-  for (const EngineDevice& device : report.devices) {
+  for (const llama::EngineDevice& device : report.devices) {
     std::string words = device.name + ", " + device.description;
     if (device.total_bytes > 0) {
       words += ", " + human_bytes(device.free_bytes) + " of " + human_bytes(device.total_bytes) +
@@ -86,18 +86,19 @@ std::string model_text(const ModelFacts& model) {
 }
 
 std::string check_text(const DoctorReport& report) {
-  const ConformanceReport& check = report.check;
-  const EngineStanding& standing = *report.standing;
+  const engine::ConformanceReport& check = report.check;
+  const engine::EngineStanding& standing = *report.standing;
   std::string text = section("Check");
-  text += line("result", standing_in_words(standing).substr(std::string("engine check: ").size()));
+  text += line("result",
+               engine::standing_in_words(standing).substr(std::string("engine check: ").size()));
   text += line("cost", decimal(check.ms / 1000.0) + " s; loading took " +
                            decimal(report.model->load_seconds) + " s");
   text += line("rounding", decimal(check.rounding, "%.2g") +
                                " of a row of logits; a missing token makes " +
                                decimal(check.effect, "%.2g") + "; the same batch gives " +
                                (check.repeats ? "the same bits" : "other bits each time"));
-  for (const CheckedKind& kind : check.kinds) {
-    if (kind.verdict == CheckVerdict::kFailed)
+  for (const engine::CheckedKind& kind : check.kinds) {
+    if (kind.verdict == engine::CheckVerdict::kFailed)
       text += line("failed", kind.name + ": " + kind.finding);
   }
   return text;
@@ -134,7 +135,7 @@ std::string verdict_text(const DoctorReport& report) {
 
 Json variants_json(const DoctorReport& report) {
   Json all = Json::array();
-  for (const CpuVariant& variant : report.variants) {
+  for (const llama::CpuVariant& variant : report.variants) {
     all.push_back(
         {{"name", variant.name},
          {"runs", variant.runs()},
@@ -147,7 +148,7 @@ Json variants_json(const DoctorReport& report) {
 
 Json devices_json(const DoctorReport& report) {
   Json all = Json::array();
-  for (const EngineDevice& device : report.devices) {
+  for (const llama::EngineDevice& device : report.devices) {
     all.push_back({{"name", device.name},
                    {"description", device.description},
                    {"kind", device.kind},
@@ -182,11 +183,11 @@ Json model_json(const ModelFacts& model) {
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json check_json(const DoctorReport& report) {
-  const EngineStanding& standing = *report.standing;
+  const engine::EngineStanding& standing = *report.standing;
   Json kinds = Json::array();
-  for (const CheckedKind& kind : report.check.kinds) {
+  for (const engine::CheckedKind& kind : report.check.kinds) {
     kinds.push_back({{"name", kind.name},
-                     {"verdict", check_verdict_name(kind.verdict)},
+                     {"verdict", engine::check_verdict_name(kind.verdict)},
                      {"distance", number_json(kind.distance)},
                      {"allowed", number_json(kind.allowed)},
                      {"finding", kind.finding.empty() ? Json(nullptr) : Json(kind.finding)}});
@@ -250,4 +251,4 @@ std::string doctor_json(const DoctorReport& report) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

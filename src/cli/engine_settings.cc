@@ -7,7 +7,7 @@
 #include "cli/version.h"
 #include "engine/llama/llama_backends.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -22,13 +22,13 @@ std::vector<std::string> split_commas(const std::string& text) {
   return items;
 }
 
-FlashAttention flash_from(OnOffAuto choice) {
+llama::FlashAttention flash_from(OnOffAuto choice) {
   switch (choice) {
-    case OnOffAuto::kOn: return FlashAttention::kOn;
-    case OnOffAuto::kOff: return FlashAttention::kOff;
+    case OnOffAuto::kOn: return llama::FlashAttention::kOn;
+    case OnOffAuto::kOff: return llama::FlashAttention::kOff;
     case OnOffAuto::kAuto: break;
   }
-  return FlashAttention::kAuto;
+  return llama::FlashAttention::kAuto;
 }
 
 // The pocket model lies in the source tree, or beside the installed program.
@@ -42,8 +42,8 @@ std::string default_model_path() {
 
 }  // namespace
 
-LlamaConfig engine_config(const ServeOptions& options) {
-  LlamaConfig config;
+llama::LlamaConfig engine_config(const ServeOptions& options) {
+  llama::LlamaConfig config;
   config.model_path = options.model_path.empty() ? default_model_path() : options.model_path;
   config.context_tokens = options.ctx_size;
   config.slots = options.parallel;
@@ -92,30 +92,30 @@ TokenPos grid_step(const ServeOptions& options, bool on_gpu) {
   return on_gpu ? largest : std::min(TokenPos{256}, largest);
 }
 
-Result<EngineSetting> asked_setting(const ServeOptions& options) {
-  if (auto chosen = use_cpu_variant(options.cpu_variant); !chosen) return chosen.error();
-  EngineSetting asked;
-  asked.cpu_variant = cpu_variant_in_use();
+Result<engine::EngineSetting> asked_setting(const ServeOptions& options) {
+  if (auto chosen = llama::use_cpu_variant(options.cpu_variant); !chosen) return chosen.error();
+  engine::EngineSetting asked;
+  asked.cpu_variant = llama::cpu_variant_in_use();
   asked.extra_buffers = options.repack;
   asked.together = !options.deterministic;
   asked.drafts = engine_config(options).draft_source != DraftSource::kOff;
   return asked;
 }
 
-LlamaConfig with_setting(LlamaConfig config, const EngineSetting& setting) {
+llama::LlamaConfig with_setting(llama::LlamaConfig config, const engine::EngineSetting& setting) {
   config.cpu_variant = setting.cpu_variant;
   config.extra_buffers = setting.extra_buffers;
   if (!setting.drafts) config.draft_source = DraftSource::kOff;
   return config;
 }
 
-Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts& of) {
+cache::Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts& of) {
   const auto number = [](auto value) { return std::to_string(value); };
   std::string split;
   for (const float share : options.tensor_split) split += number(share) + ",";
-  Fingerprint facts;
+  cache::Fingerprint facts;
   facts.add("model", of.digest)
-      .add("engine", llama_library_info())
+      .add("engine", llama::llama_library_info())
       .add("variant", of.engine.cpu_variant)
       .add("buffers", of.engine.extra_buffers ? "extra" : "plain")
       .add("kv", options.cache_type_k + "/" + options.cache_type_v)
@@ -139,4 +139,4 @@ Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts& of) {
   return facts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -10,28 +10,30 @@
 #include "engine/ladder.h"
 #include "engine/llama/llama_config.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
-[[nodiscard]] LlamaConfig engine_config(const ServeOptions& options);
+[[nodiscard]] llama::LlamaConfig engine_config(const ServeOptions& options);
 
 // The longest chunk that prompts are read in.
 [[nodiscard]] TokenPos grid_step(const ServeOptions& options, bool on_gpu);
 
 // The engine that the options ask for: the first rung. REQUIRES: nothing is loaded yet, or
 // the variant in use is the one that is meant.
-[[nodiscard]] Result<EngineSetting> asked_setting(const ServeOptions& options);
+[[nodiscard]] Result<engine::EngineSetting> asked_setting(const ServeOptions& options);
 
 // The configuration with what a rung gives up.
-[[nodiscard]] LlamaConfig with_setting(LlamaConfig config, const EngineSetting& setting);
+[[nodiscard]] llama::LlamaConfig with_setting(llama::LlamaConfig config,
+                                              const engine::EngineSetting& setting);
 
 // What of a loaded model shapes its states.
 struct StateFacts {
-  std::string digest;    // of the model's file
-  EngineSetting engine;  // as it is in use
+  std::string digest;            // of the model's file
+  engine::EngineSetting engine;  // as it is in use
   TokenPos grid_step = 0;
   bool stretched = false;  // positions are encoded for a longer context than the model's first
 };
 // All that shapes a state besides its tokens.
-[[nodiscard]] Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts& facts);
+[[nodiscard]] cache::Fingerprint fingerprint_of(const ServeOptions& options,
+                                                const StateFacts& facts);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -14,7 +14,7 @@
 #include "cli/option_values.h"
 #include "cli/small_options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -240,4 +240,4 @@ int explain_main(std::span<const std::string> args, const Environment& env) {
   return 0;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

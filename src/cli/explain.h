@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct ExplainOptions {
   std::string url = "http://127.0.0.1:8080";
@@ -33,4 +33,4 @@ struct ExplainOptions {
 // `args` are those after `holdfast explain`. Returns the exit code.
 [[nodiscard]] int explain_main(std::span<const std::string> args, const Environment& env);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 
 #include "cli/explain_view.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -202,4 +202,4 @@ TEST(Explain, SaysWhatToDoWithoutAServer) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -15,7 +15,7 @@
 #include "cli/text_wrap.h"
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -233,4 +233,4 @@ std::string receipt_lines(const Json& receipts) {
   return text;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

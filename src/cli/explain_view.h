@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct ExplainStyle {
   bool blocks = false;  // the terminal shows Unicode
@@ -24,4 +24,4 @@ struct ExplainStyle {
 // A line for each receipt of a list.
 [[nodiscard]] std::string receipt_lines(const nlohmann::json& receipts);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace asio = boost::asio;
@@ -264,4 +264,4 @@ Result<ClientResponse> HttpClient::fetch(const ClientRequest& request, const Bod
   return Error{ErrorCode::kIo, error.what(), ""};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct Url {
   bool tls = false;
@@ -68,4 +68,4 @@ class HttpClient {
   ClientOptions options_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -15,7 +15,7 @@
 
 #include "base/free_memory.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -137,4 +137,4 @@ DiskFacts disk_facts(const std::string& folder) {
   return facts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -3,7 +3,7 @@
 
 #include "cli/doctor.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 [[nodiscard]] MachineFacts machine_facts();
 
@@ -11,4 +11,4 @@ namespace holdfast {
 // read back. The file is gone afterwards. An empty folder, or "off": nothing is measured.
 [[nodiscard]] DiskFacts disk_facts(const std::string& folder);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

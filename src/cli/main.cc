@@ -15,7 +15,7 @@
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_config.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -25,8 +25,8 @@ int print(const std::string& text) {
 }
 
 int print_version() {
-  return print(std::string("holdfast ") + HOLDFAST_VERSION + "\n" + llama_library_info() +
-               "\nCPU variant: " + cpu_variant_in_use() + "\n");
+  return print(std::string("holdfast ") + HOLDFAST_VERSION + "\n" + llama::llama_library_info() +
+               "\nCPU variant: " + llama::cpu_variant_in_use() + "\n");
 }
 
 int complain(const std::string& sentence) {
@@ -67,8 +67,8 @@ int run(std::vector<std::string> args, char** envp) {
 
 }  // namespace
 
-}  // namespace holdfast
+}  // namespace holdfast::cli
 
 int main(int argc, char** argv, char** envp) {
-  return holdfast::run({argv + 1, argv + argc}, envp);
+  return holdfast::cli::run({argv + 1, argv + argc}, envp);
 }

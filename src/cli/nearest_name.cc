@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 // Damerau-Levenshtein: a swap of neighbours is one mistake.
@@ -43,4 +43,4 @@ std::string did_you_mean(const std::string& nearest, std::string_view otherwise)
   return nearest.empty() ? std::string(otherwise) : "; did you mean " + nearest + "?";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

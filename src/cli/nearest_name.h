@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // The known name nearest to a mistyped one; empty when none is near.
 [[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> known);
@@ -13,4 +13,4 @@ namespace holdfast {
 // `otherwise` where none is near.
 [[nodiscard]] std::string did_you_mean(const std::string& nearest, std::string_view otherwise);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

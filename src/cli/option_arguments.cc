@@ -4,7 +4,7 @@
 #include "cli/nearest_name.h"
 #include "cli/option_sources.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 Error unknown_option(const std::string& name) {
@@ -57,4 +57,4 @@ Result<Assignments> from_arguments(std::span<const std::string> args) {
   return all;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -7,7 +7,7 @@
 #include "cli/option_sources.h"
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 // The value of a config line: in double quotes verbatim, else up to a comment.
@@ -69,4 +69,4 @@ Result<Assignments> from_config(const std::string& path, const FileReader& files
   return all;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

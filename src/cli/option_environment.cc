@@ -4,7 +4,7 @@
 #include "cli/nearest_name.h"
 #include "cli/option_sources.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 // "--ctx-size" -> "HOLDFAST_CTX_SIZE".
@@ -72,4 +72,4 @@ void note_misspelled(const Environment& env, std::vector<std::string>& notes) {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

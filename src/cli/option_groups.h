@@ -4,7 +4,7 @@
 
 #include "cli/option_table.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // option_groups_model.cc: the model and how it runs.
 [[nodiscard]] OptionGroup model_group();
@@ -26,4 +26,4 @@ namespace holdfast {
 [[nodiscard]] OptionGroup no_effect_group();
 [[nodiscard]] OptionGroup unsupported_group();
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -4,7 +4,7 @@
 
 #include "cli/option_groups.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 OptionKind nothing() {
@@ -84,4 +84,4 @@ OptionGroup unsupported_group() {
 }
 // clang-format on
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

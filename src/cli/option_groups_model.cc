@@ -1,7 +1,7 @@
 // The options of the model: which one, its context, where and how it is computed.
 #include "cli/option_groups.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using namespace option_kinds;
@@ -299,4 +299,4 @@ OptionGroup rope_group() {
 }
 // clang-format on
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

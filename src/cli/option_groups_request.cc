@@ -5,13 +5,13 @@
 
 #include "cli/option_groups.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using namespace option_kinds;
 
 using O = ServeOptions;
-using S = SamplingParams;
+using S = engine::SamplingParams;
 
 OptionKind seed() {
   return {"a whole number from 0 to 4294967295, or -1",
@@ -127,4 +127,4 @@ OptionGroup sampling_group() {
 }
 // clang-format on
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

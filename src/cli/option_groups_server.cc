@@ -1,7 +1,7 @@
 // The options of the server around the model, and of its log.
 #include "cli/option_groups.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using namespace option_kinds;
@@ -12,7 +12,7 @@ OptionKind verbose() {
   return {"on or off",
           [](ServeOptions& options, std::string_view value) {
             const auto truth = truth_of(value);
-            if (truth.value_or(false)) options.log_level = LogLevel::kDebug;
+            if (truth.value_or(false)) options.log_level = env::LogLevel::kDebug;
             return truth.has_value();
           },
           [](const ServeOptions&) { return ""; }};
@@ -54,13 +54,13 @@ OptionGroup server_group() {
 OptionGroup log_group() {
   return {"Log and help", {
       {"--log-level", "LEVEL", "",
-       choice(&O::log_level, {{"debug", LogLevel::kDebug}, {"info", LogLevel::kInfo},
-         {"warn", LogLevel::kWarn}, {"error", LogLevel::kError}}),
+       choice(&O::log_level, {{"debug", env::LogLevel::kDebug}, {"info", env::LogLevel::kInfo},
+         {"warn", env::LogLevel::kWarn}, {"error", env::LogLevel::kError}}),
        "debug, info, warn or error."},
       {"-v, --verbose", "", "", verbose(),
        "The same as --log-level debug."},
       {"--log-format", "FORMAT", "",
-       choice(&O::log_format, {{"text", LogFormat::kText}, {"json", LogFormat::kJson}}),
+       choice(&O::log_format, {{"text", env::LogFormat::kText}, {"json", env::LogFormat::kJson}}),
        "text for people, json for programs."},
       {"--log-file", "FILE", "LLAMA_ARG_LOG_FILE", text(&O::log_file),
        "Write the log to this file too."},
@@ -78,4 +78,4 @@ OptionGroup log_group() {
 }
 // clang-format on
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -9,7 +9,7 @@
 #include "cli/text_parts.h"
 #include "cli/text_wrap.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr std::string_view kServeIntro =
@@ -133,4 +133,4 @@ std::string serve_help(int width) {
   return text + wrap_text(kServeSources, width, 0) + "\n" + no_effect_text(width);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

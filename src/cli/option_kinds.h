@@ -24,7 +24,7 @@
 #include "cli/options.h"
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct OptionKind {
   std::string expects;  // completes "--parallel needs ..."
@@ -184,4 +184,4 @@ OptionKind list(Field field, ListMode mode, std::string_view separators = ",") {
 }
 
 }  // namespace option_kinds
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 // What no higher source overrides, lowest source first.
@@ -54,4 +54,4 @@ Result<Assignments> gather_assignments(std::span<const std::string> args, const 
   return strongest(std::move(all).value());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -13,7 +13,7 @@
 #include "cli/option_table.h"
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // The lowest first.
 enum class OptionSource { kConfig, kLlamaEnvironment, kEnvironment, kCommandLine };
@@ -43,4 +43,4 @@ using Assignments = std::vector<Assignment>;
 // A variable that is nearly one of ours is a mistake that nobody would notice.
 void note_misspelled(const Environment& env, std::vector<std::string>& notes);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

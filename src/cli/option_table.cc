@@ -8,7 +8,7 @@
 #include "cli/option_groups.h"
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using OptionsByName = std::map<std::string, NamedOption, std::less<>>;
@@ -74,4 +74,4 @@ std::vector<std::string> long_option_names() {
   return names;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -10,7 +10,7 @@
 
 #include "cli/option_kinds.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 enum class Support {
   kFull,
@@ -59,4 +59,4 @@ struct NamedOption {
 [[nodiscard]] std::vector<std::string> option_names();
 [[nodiscard]] std::vector<std::string> long_option_names();
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

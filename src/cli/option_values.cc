@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 std::optional<std::int64_t> count_of(std::string_view text) {
   std::int64_t unit = 1;
@@ -54,4 +54,4 @@ std::string show_number(double value) {
   return buffer;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // The whole text is the number; "+3" is 3, and no number is infinite.
 template <typename T>
@@ -36,4 +36,4 @@ template <typename T>
 // Six digits at most: "0.95".
 [[nodiscard]] std::string show_number(double value);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -12,7 +12,7 @@
 #include "cli/option_sources.h"
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 Result<void> apply(const Assignment& given, Parsed& parsed) {
@@ -149,4 +149,4 @@ Result<Parsed> parse_serve_options(std::span<const std::string> args, const Envi
   return parsed;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

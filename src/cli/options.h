@@ -25,7 +25,7 @@
 #include "state/drafts.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // What the program returns when its command line is at fault.
 inline constexpr int kExitUsage = 2;
@@ -133,12 +133,12 @@ struct ServeOptions {
   OnOffAuto reasoning = OnOffAuto::kAuto;  // enable_thinking where a request is silent
 
   // What a request gets when it does not say otherwise.
-  SamplingParams sampling;
+  engine::SamplingParams sampling;
   TokenPos predict = -1;  // -1: as many as the context holds
 
   // Log.
-  LogLevel log_level = LogLevel::kInfo;
-  LogFormat log_format = LogFormat::kText;
+  env::LogLevel log_level = env::LogLevel::kInfo;
+  env::LogFormat log_format = env::LogFormat::kText;
   std::string log_file;
   std::string record;  // a file to be made; empty: nothing is recorded
   bool record_private = false;
@@ -173,4 +173,4 @@ using FileReader = std::function<Result<std::string>(const std::string& path)>;
 [[nodiscard]] std::string overview_help(int width = 80);
 [[nodiscard]] std::string serve_help(int width = 80);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

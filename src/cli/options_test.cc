@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Args = std::vector<std::string>;
@@ -284,4 +284,4 @@ TEST_F(OptionsTest, ReadFileNamesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

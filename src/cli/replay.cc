@@ -17,7 +17,7 @@
 #include "record/recording_summary.h"
 #include "record/report_page.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -85,16 +85,16 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return text.data();
 }
 
-std::string group_lines(const std::vector<SummaryGroup>& groups) {
+std::string group_lines(const std::vector<record::SummaryGroup>& groups) {
   std::string text;
-  for (const SummaryGroup& group : groups) {
+  for (const record::SummaryGroup& group : groups) {
     text += "  " + counted(group.tokens, "token") + ", " + seconds(group.ms) + ", in " +
             counted(group.requests, "request") + ": " + harmless(group.what) + "\n";
   }
   return text;
 }
 
-std::string verdict_lines(const ReplayOutcome& outcome) {
+std::string verdict_lines(const record::ReplayOutcome& outcome) {
   const std::uint64_t all = outcome.requests.size();
   const std::uint64_t same = all - outcome.receipts_differ;
   std::string text = "receipts identical: " + std::to_string(same) + " of " + std::to_string(all) +
@@ -103,7 +103,7 @@ std::string verdict_lines(const ReplayOutcome& outcome) {
     text += "decisions that differ: " + std::to_string(outcome.decisions_differ) + "\n";
     if (!outcome.notes.empty()) text += "first difference: " + harmless(outcome.notes[0]) + "\n";
   }
-  if (outcome.done == DoneReason::kTooManyTokens) {
+  if (outcome.done == record::DoneReason::kTooManyTokens) {
     text += "the recording ended itself: it had seen as many tokens as it can tell apart\n";
   }
   if (!outcome.trouble.empty()) {
@@ -117,10 +117,10 @@ std::string verdict_lines(const ReplayOutcome& outcome) {
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-Json receipt_json(const ReplayedRequest& request, const RecordingHeader& header) {
-  const Receipt& receipt = request.receipt;
+Json receipt_json(const record::ReplayedRequest& request, const record::RecordingHeader& header) {
+  const cache::Receipt& receipt = request.receipt;
   Json differences = Json::array();
-  for (const FieldDifference& one : request.differences) {
+  for (const record::FieldDifference& one : request.differences) {
     differences.push_back(
         {{"field", one.field}, {"recorded", one.recorded}, {"replayed", one.replayed}});
   }
@@ -132,26 +132,26 @@ Json receipt_json(const ReplayedRequest& request, const RecordingHeader& header)
                {"matched", receipt.matched},
                {"restorable", receipt.restorable},
                {"restored", receipt.restored},
-               {"source", start_source_name(receipt.source)},
+               {"source", plan::start_source_name(receipt.source)},
                {"recomputed", receipt.recomputed},
-               {"missed", parts_of(receipt).missed},
-               {"missing", miss_reason_name(receipt.missing.why)},
+               {"missed", record::parts_of(receipt).missed},
+               {"missing", cache::miss_reason_name(receipt.missing.why)},
                {"queued_ms", number_or_null(receipt.queued_ms)},
                {"restore_ms", number_or_null(receipt.restore_ms)},
                {"fetch_ms", number_or_null(receipt.fetch_ms)},
                {"prompt_ms", number_or_null(receipt.prompt_ms)},
                {"answer_tokens", request.answer_tokens},
                {"answer_ms", number_or_null(request.answer_ms)},
-               {"end", request_end_name(request.end)},
-               {"advice", advice_of(request, header)},
+               {"end", cache::request_end_name(request.end)},
+               {"advice", record::advice_of(request, header)},
                {"identical", request.differences.empty()},
                {"differences", differences}};
   return json;
 }
 
-Json groups_json(const std::vector<SummaryGroup>& groups) {
+Json groups_json(const std::vector<record::SummaryGroup>& groups) {
   Json all = Json::array();
-  for (const SummaryGroup& group : groups) {
+  for (const record::SummaryGroup& group : groups) {
     all.push_back({{"what", group.what},
                    {"requests", group.requests},
                    {"tokens", group.tokens},
@@ -219,11 +219,11 @@ std::string replay_help(int width) {
              width, 0);
 }
 
-std::string replay_text(const ReplayOutcome& outcome, const std::string& name) {
-  const RecordingSummary all = summary_of(outcome);
+std::string replay_text(const record::ReplayOutcome& outcome, const std::string& name) {
+  const record::RecordingSummary all = record::summary_of(outcome);
   std::string text = harmless(name) + ": " + counted(all.requests, "request") + ", recorded by " +
                      harmless(outcome.header.build) + " from " +
-                     utc_text(outcome.header.unix_ms).substr(0, 19) + " UTC" +
+                     cache::utc_text(outcome.header.unix_ms).substr(0, 19) + " UTC" +
                      (outcome.header.private_form ? ", private\n" : "\n");
   text += verdict_lines(outcome);
   text += "reused: " + std::to_string(all.restored_tokens) + " of " +
@@ -235,10 +235,10 @@ std::string replay_text(const ReplayOutcome& outcome, const std::string& name) {
   return text;
 }
 
-std::string replay_json(const ReplayOutcome& outcome) {
-  const RecordingSummary all = summary_of(outcome);
+std::string replay_json(const record::ReplayOutcome& outcome) {
+  const record::RecordingSummary all = record::summary_of(outcome);
   Json requests = Json::array();
-  for (const ReplayedRequest& request : outcome.requests) {
+  for (const record::ReplayedRequest& request : outcome.requests) {
     requests.push_back(receipt_json(request, outcome.header));
   }
   Json json = {{"build", outcome.header.build},
@@ -250,7 +250,7 @@ std::string replay_json(const ReplayOutcome& outcome) {
                {"decisions_differ", outcome.decisions_differ},
                {"memory_differs", outcome.digests_differ},
                {"notes", outcome.notes},
-               {"not_compared", given_fields()},
+               {"not_compared", record::given_fields()},
                {"dropped", outcome.dropped},
                {"unfinished", outcome.unfinished},
                {"prompt_tokens", all.prompt_tokens},
@@ -282,14 +282,14 @@ int replay_main(std::span<const std::string> args) {
     std::cerr << file.error().message << "\n";
     return kExitDiffers;
   }
-  const auto outcome = replay_recording(*file);
+  const auto outcome = record::replay_recording(*file);
   if (!outcome) {
     std::cerr << harmless(options->file) << ": " << outcome.error().message << "\n";
     return kExitDiffers;
   }
   std::cout << (options->json ? replay_json(*outcome) : replay_text(*outcome, options->file));
   if (!options->report.empty()) {
-    if (auto written = write_page(options->report, report_page(*outcome, options->file));
+    if (auto written = write_page(options->report, record::report_page(*outcome, options->file));
         !written) {
       std::cerr << written.error().message << "\n";
       return kExitDiffers;
@@ -299,4 +299,4 @@ int replay_main(std::span<const std::string> args) {
   return outcome->identical() && outcome->whole ? 0 : kExitDiffers;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

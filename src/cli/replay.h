@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "record/replayer.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct ReplayOptions {
   std::string file = {};
@@ -22,11 +22,12 @@ struct ReplayOptions {
 [[nodiscard]] std::string replay_help(int width = 80);
 
 // For people, and for programs.
-[[nodiscard]] std::string replay_text(const ReplayOutcome& outcome, const std::string& name);
-[[nodiscard]] std::string replay_json(const ReplayOutcome& outcome);
+[[nodiscard]] std::string replay_text(const record::ReplayOutcome& outcome,
+                                      const std::string& name);
+[[nodiscard]] std::string replay_json(const record::ReplayOutcome& outcome);
 
 // `args` are those after `holdfast replay`. 0: the same decisions; 1: others, or the file cannot be
 // read or is not whole; 2: the command line is at fault.
 [[nodiscard]] int replay_main(std::span<const std::string> args);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 Result<ReplayOptions> parsed(std::vector<std::string> args) { return parse_replay_options(args); }
@@ -36,19 +36,19 @@ TEST(ReplayOptions, PoliciesAreComparedElsewhere) {
   }
 }
 
-ReplayOutcome outcome_of_two() {
-  ReplayOutcome outcome;
+record::ReplayOutcome outcome_of_two() {
+  record::ReplayOutcome outcome;
   outcome.header.build = "holdfast test";
   outcome.whole = true;
-  ReplayedRequest good;
+  record::ReplayedRequest good;
   good.number = 1;
   good.receipt.prompt_tokens = 100;
   good.receipt.recomputed = 100;
   good.receipt.prompt_ms = 50;
-  ReplayedRequest missed = good;
+  record::ReplayedRequest missed = good;
   missed.number = 2;
   missed.receipt.matched = 90;
-  missed.receipt.missing.why = MissReason::kEvicted;
+  missed.receipt.missing.why = cache::MissReason::kEvicted;
   outcome.requests = {good, missed};
   return outcome;
 }
@@ -63,10 +63,11 @@ TEST(ReplayText, SaysWhatIsTheSameAndWhatWasMissed) {
 
 // They were known, if not to this server.
 TEST(ReplayText, CountsForeignStatesAsMissed) {
-  ReplayOutcome outcome = outcome_of_two();
-  Receipt& receipt = outcome.requests[1].receipt;
+  record::ReplayOutcome outcome = outcome_of_two();
+  cache::Receipt& receipt = outcome.requests[1].receipt;
   receipt.matched = 3;
-  receipt.missing = {.why = MissReason::kForeign, .position = 70, .made_by = "another engine"};
+  receipt.missing = {
+      .why = cache::MissReason::kForeign, .position = 70, .made_by = "another engine"};
   const std::string text = replay_text(outcome, "today.hfrec");
   EXPECT_NE(text.find("70 tokens, 0.0 s, in 1 request: the state was made by another engine"),
             std::string::npos)
@@ -74,7 +75,7 @@ TEST(ReplayText, CountsForeignStatesAsMissed) {
 }
 
 TEST(ReplayText, ExplainsTheFirstDifferenceHarmlessly) {
-  ReplayOutcome outcome = outcome_of_two();
+  record::ReplayOutcome outcome = outcome_of_two();
   outcome.receipts_differ = 1;
   outcome.requests[1].differences = {{"restored", "10", "20"}};
   outcome.notes = {"event 7 (receipt, request 2): \x1b[2J restored 10, the replay 20"};
@@ -88,7 +89,7 @@ TEST(ReplayText, ExplainsTheFirstDifferenceHarmlessly) {
 }
 
 TEST(ReplayJson, HasEveryRequest) {
-  ReplayOutcome outcome = outcome_of_two();
+  record::ReplayOutcome outcome = outcome_of_two();
   outcome.requests[0].receipt.prompt_ms = std::numeric_limits<double>::quiet_NaN();
   outcome.requests[0].receipt.id = "\xff\xfe";  // no text at all
   const auto json = nlohmann::json::parse(replay_json(outcome));
@@ -100,4 +101,4 @@ TEST(ReplayJson, HasEveryRequest) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -26,7 +26,7 @@
 #include "env/log.h"
 #include "tier/real_files.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -41,22 +41,22 @@ CheckExtent check_extent(const ServeOptions& options) {
   return CheckExtent::kShort;
 }
 
-ApiOptions api_options(const ServeOptions& options) {
-  ApiOptions api;
+api::ApiOptions api_options(const ServeOptions& options) {
+  api::ApiOptions api;
   api.http.host = options.host;
   api.http.port = options.port;
   api.http.body_bytes_max = static_cast<std::uint64_t>(options.body_limit_mb) * 1024 * 1024;
   api.http.connections_max = static_cast<std::size_t>(options.connections_max);
   if (!options.ssl_cert_file.empty()) {
-    api.http.tls = TlsFiles{options.ssl_cert_file, options.ssl_key_file};
+    api.http.tls = api::TlsFiles{options.ssl_cert_file, options.ssl_key_file};
   }
   api.api_keys = options.api_keys;
   api.cors_origins = options.cors_origins;
   return api;
 }
 
-ChatDefaults chat_defaults(const ServeOptions& options, const LoadedModel& model) {
-  ChatDefaults defaults;
+api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::LoadedModel& model) {
+  api::ChatDefaults defaults;
   defaults.sampling = options.sampling;
   defaults.reasoning_format = options.reasoning_format;
   defaults.template_kwargs = options.chat_template_kwargs;
@@ -86,11 +86,11 @@ std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
 std::atomic<bool> model_is_loading{true};
 
 void route_library_log() {
-  set_llama_log([](int level, const std::string& line) {
+  llama::set_llama_log([](int level, const std::string& line) {
     if (level >= 3 && !model_is_loading) {
-      Log::warn("engine: " + line);
+      env::Log::warn("engine: " + line);
     } else {
-      Log::debug("engine: " + line);
+      env::Log::debug("engine: " + line);
     }
   });
 }
@@ -126,8 +126,8 @@ int wait_for_signal() {
 // Loads the model beside the running API, then serves it.
 class Server {
  public:
-  Server(const ServeOptions& options, std::unique_ptr<ApiServer> api,
-         std::shared_ptr<FileSystem> slot_files, std::unique_ptr<ServerRecording> recording)
+  Server(const ServeOptions& options, std::unique_ptr<api::ApiServer> api,
+         std::shared_ptr<tier::FileSystem> slot_files, std::unique_ptr<ServerRecording> recording)
       : options_(options),
         api_(std::move(api)),
         slot_files_(std::move(slot_files)),
@@ -139,7 +139,8 @@ class Server {
     loader_ = std::thread([this] { load(); });
     const int first = wait_for_signal();
     stopping_ = true;
-    if (first != SIGUSR1) Log::info("finishing what is being answered; once more to cut it short");
+    if (first != SIGUSR1)
+      env::Log::info("finishing what is being answered; once more to cut it short");
     std::thread impatience([this] { cut_at_next_signal(); });
     loader_.join();
     shut_down();
@@ -151,10 +152,11 @@ class Server {
 
  private:
   void load() {
-    const LlamaConfig config = engine_config(options_);
+    const llama::LlamaConfig config = engine_config(options_);
     const auto began = std::chrono::steady_clock::now();
-    ProgressLine bar(Log::logger(),
-                     "loading " + std::filesystem::path(config.model_path).filename().string());
+    env::ProgressLine bar(
+        env::Log::logger(),
+        "loading " + std::filesystem::path(config.model_path).filename().string());
     const CheckMemory memory(options_.cache_dir);
     auto loaded = load_checked_model(options_, check_extent(options_), memory, [&](float share) {
       api_->backend().set_progress(share);
@@ -164,7 +166,7 @@ class Server {
     if (!loaded) {
       bar.abandon();
       if (!stopping_) {
-        Log::error(loaded.error().message);
+        env::Log::error(loaded.error().message);
         failed_ = true;
         kill(getpid(), SIGUSR1);
       }
@@ -179,7 +181,7 @@ class Server {
   }
 
   void serve_model(double seconds) {
-    SchedulerOptions scheduling;
+    serve::SchedulerOptions scheduling;
     scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
     scheduling.deterministic = options_.deterministic;
     scheduling.one_by_one = !checked_.standing.setting.together;
@@ -194,7 +196,7 @@ class Server {
     scheduling.cache.checkpoint_every = options_.checkpoint_every;
     scheduling.cache.checkpoints = options_.checkpoints;
     scheduling.cache.slot_snapshots = options_.slot_snapshots;
-    if (!checked_.digest_error.empty()) Log::warn(checked_.digest_error);
+    if (!checked_.digest_error.empty()) env::Log::warn(checked_.digest_error);
     // Some models encode positions in another way in contexts longer than their first ones.
     const bool stretched = model_.engine->context_tokens() > model_.text->card().context_original;
     fingerprint_ =
@@ -208,32 +210,35 @@ class Server {
       scheduling.check = checked_.how;
       scheduling.check->known = checked_.record.passed;
     }
-    log_.on_engine_checked = [this](const ConformanceReport& report) { go_on_checking(report); };
+    log_.on_engine_checked = [this](const engine::ConformanceReport& report) {
+      go_on_checking(report);
+    };
     if (disk_) {
       disk_->describe(model_.text->card().name, fingerprint_);
       scheduling.cache.names_foreign = disk_->holds_foreign();
       const auto vocabulary = static_cast<Token>(model_.text->card().vocabulary);
-      if (TokenHistory* const remembered = history()) {
+      if (cache::TokenHistory* const remembered = history()) {
         disk_->remember_answers(*remembered, vocabulary);
       }
     }
-    scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
-                       SchedulerParts{.observer = &log_,
-                                      .history = history(),
-                                      .companion = model_.companion.get(),
-                                      .lower = disk_ ? &disk_->tier() : nullptr,
-                                      .journal = recording_ ? &recording_->journal() : nullptr});
-    room_ = room_for(room_input(scheduling));
+    scheduler_.emplace(
+        *model_.engine, *model_.text, scheduling, clock_,
+        serve::SchedulerParts{.observer = &log_,
+                              .history = history(),
+                              .companion = model_.companion.get(),
+                              .lower = disk_ ? &disk_->tier() : nullptr,
+                              .journal = recording_ ? &recording_->journal() : nullptr});
+    room_ = cache::room_for(room_input(scheduling));
     if (disk_) disk_->tier().start();
     scheduler_->start();
     running_ = &*scheduler_;
-    if (cut_) scheduler_->request_stop(StopMode::kCut);
+    if (cut_) scheduler_->request_stop(serve::StopMode::kCut);
     api_->backend().set(make_backend());
     announce(seconds);
   }
 
-  [[nodiscard]] RoomInput room_input(const SchedulerOptions& scheduling) const {
-    RoomInput input;
+  [[nodiscard]] cache::RoomInput room_input(const serve::SchedulerOptions& scheduling) const {
+    cache::RoomInput input;
     input.shape = model_.engine->shape();
     if (model_.companion != nullptr) input.companion = model_.companion->shape();
     input.context = model_.engine->context_tokens();
@@ -250,26 +255,27 @@ class Server {
 
   // On the scheduler's thread. A fault that is found now may have been in answers already: the
   // server ends, and the next start knows what to give up.
-  void go_on_checking(const ConformanceReport& report) {
+  void go_on_checking(const engine::ConformanceReport& report) {
     checked_.note(report);
     remember_check();
     standing_.set(checked_.standing);
     if (report.passed()) {
       const bool done = checked_.standing.unchecked == 0;
-      if (done) Log::info(standing_in_words(checked_.standing));
+      if (done) env::Log::info(engine::standing_in_words(checked_.standing));
       return;
     }
-    Log::error("engine check failed while idle (" + fault_in_words(report) +
-               "): answers so far may be wrong. The server stops; started again, it gives up what "
-               "fails. `holdfast doctor` has the details");
+    env::Log::error(
+        "engine check failed while idle (" + engine::fault_in_words(report) +
+        "): answers so far may be wrong. The server stops; started again, it gives up what "
+        "fails. `holdfast doctor` has the details");
     failed_ = true;
     kill(getpid(), SIGUSR1);
   }
 
-  TokenHistory* history() { return options_.token_history ? &history_ : nullptr; }
+  cache::TokenHistory* history() { return options_.token_history ? &history_ : nullptr; }
 
-  std::shared_ptr<const Backend> make_backend() {
-    auto backend = std::make_shared<Backend>();
+  std::shared_ptr<const api::Backend> make_backend() {
+    auto backend = std::make_shared<api::Backend>();
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     backend->text = model_.text;
     backend->scheduler = &*scheduler_;
@@ -296,56 +302,56 @@ class Server {
   }
 
   void announce(double seconds) {
-    const ModelCard& card = model_.text->card();
+    const engine::ModelCard& card = model_.text->card();
     const StateShape& shape = model_.engine->shape();
     const int slots = model_.engine->slot_count();
     const TokenPos context = model_.engine->context_tokens();
     const ByteCount state =
         (shape.bytes_per_token() * static_cast<ByteCount>(context) + shape.bytes_per_snapshot()) *
         static_cast<ByteCount>(slots);
-    Log::info("model " + card.name,
-              {{"architecture", card.architecture},
-               {"parameters", std::to_string(card.parameters / 1000000) + "M"},
-               {"type", card.file_type},
-               {"size", human_bytes(static_cast<ByteCount>(card.size_bytes))},
-               {"seconds", static_cast<double>(static_cast<int>(seconds * 100)) / 100}});
-    const EngineStanding standing = standing_.get();
-    Log::info("engine " + standing.version, {{"cpu_variant", standing.setting.cpu_variant}});
-    const std::string words = standing_in_words(standing);
-    standing.given_up.empty() ? Log::info(words) : Log::warn(words);
-    Log::info("state: " + shape.describe());
-    Log::info("slots", {{"count", slots},
-                        {"context", context},
-                        {"trained", card.context_train},
-                        {"memory", human_bytes(state)}});
+    env::Log::info("model " + card.name,
+                   {{"architecture", card.architecture},
+                    {"parameters", std::to_string(card.parameters / 1000000) + "M"},
+                    {"type", card.file_type},
+                    {"size", human_bytes(static_cast<ByteCount>(card.size_bytes))},
+                    {"seconds", static_cast<double>(static_cast<int>(seconds * 100)) / 100}});
+    const engine::EngineStanding standing = standing_.get();
+    env::Log::info("engine " + standing.version, {{"cpu_variant", standing.setting.cpu_variant}});
+    const std::string words = engine::standing_in_words(standing);
+    standing.given_up.empty() ? env::Log::info(words) : env::Log::warn(words);
+    env::Log::info("state: " + shape.describe());
+    env::Log::info("slots", {{"count", slots},
+                             {"context", context},
+                             {"trained", card.context_train},
+                             {"memory", human_bytes(state)}});
     const ByteCount budget = scheduler_->cache_status().budget;
-    Log::info(budget == 0 ? "cache: off, only slots are continued"
-                          : "cache: up to " + human_bytes(budget) + " of memory for states");
+    env::Log::info(budget == 0 ? "cache: off, only slots are continued"
+                               : "cache: up to " + human_bytes(budget) + " of memory for states");
     if (disk_) disk_->announce();
-    if (const std::string room = room_in_words(room_); !room.empty()) Log::info(room);
-    for (const std::string& warning : room_warnings(room_)) Log::warn(warning);
-    if (!model_.companion_note.empty()) Log::warn(model_.companion_note);
+    if (const std::string room = cache::room_in_words(room_); !room.empty()) env::Log::info(room);
+    for (const std::string& warning : cache::room_warnings(room_)) env::Log::warn(warning);
+    if (!model_.companion_note.empty()) env::Log::warn(model_.companion_note);
     if (!options_.draft_synthetic.empty()) {
-      Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");
+      env::Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");
     }
     if (model_.companion != nullptr) {
-      Log::info("drafts: " + std::string(model_.companion->name()),
-                {{"most", model_.engine->decode_tokens_max() - 1}});
+      env::Log::info("drafts: " + std::string(model_.companion->name()),
+                     {{"most", model_.engine->decode_tokens_max() - 1}});
     }
     const bool tls = !options_.ssl_cert_file.empty();
-    Log::info(std::string("ready at ") + (tls ? "https://" : "http://") + options_.host + ":" +
-              std::to_string(api_->port()) + "  (OpenAI clients: add /v1; Ctrl-C to stop)");
+    env::Log::info(std::string("ready at ") + (tls ? "https://" : "http://") + options_.host + ":" +
+                   std::to_string(api_->port()) + "  (OpenAI clients: add /v1; Ctrl-C to stop)");
   }
 
   // Finishes running requests, unless a second signal cuts them.
   void shut_down() {
     api_->drain();
-    if (scheduler_) scheduler_->stop(StopMode::kFinish);
+    if (scheduler_) scheduler_->stop(serve::StopMode::kFinish);
     if (disk_) disk_->finish([this] { return cut_.load(); });
     if (recording_) recording_->finish();
     let_answers_leave();
     api_->stop();
-    Log::info("stopped");
+    env::Log::info("stopped");
   }
 
   // The last events have been handed over, not yet sent. A drained connection
@@ -361,28 +367,28 @@ class Server {
   void cut_at_next_signal() {
     wait_for_signal();
     if (ended_) return;
-    Log::info("cutting the answers under way");
+    env::Log::info("cutting the answers under way");
     cut_ = true;
-    if (Scheduler* scheduler = running_) scheduler->request_stop(StopMode::kCut);
+    if (serve::Scheduler* scheduler = running_) scheduler->request_stop(serve::StopMode::kCut);
     wait_for_signal();
     if (!ended_) std::_Exit(130);
   }
 
   const ServeOptions& options_;
-  SteadyClock clock_;
+  env::SteadyClock clock_;
   RequestLog log_;
-  std::unique_ptr<ApiServer> api_;
-  const std::shared_ptr<FileSystem> slot_files_;
+  std::unique_ptr<api::ApiServer> api_;
+  const std::shared_ptr<tier::FileSystem> slot_files_;
   const std::unique_ptr<ServerRecording> recording_;
-  TokenHistory history_;
-  LoadedModel model_;
+  cache::TokenHistory history_;
+  llama::LoadedModel model_;
   CheckedModel checked_;  // but for its model; the scheduler's thread, once that runs
-  Shared<EngineStanding> standing_;
-  Fingerprint fingerprint_;
-  RoomFor room_;
+  Shared<engine::EngineStanding> standing_;
+  cache::Fingerprint fingerprint_;
+  cache::RoomFor room_;
   std::unique_ptr<ServerDisk> disk_;
-  std::optional<Scheduler> scheduler_;  // the loader's, until it has been joined
-  std::atomic<Scheduler*> running_{nullptr};
+  std::optional<serve::Scheduler> scheduler_;  // the loader's, until it has been joined
+  std::atomic<serve::Scheduler*> running_{nullptr};
   std::thread loader_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};
@@ -394,35 +400,35 @@ class Server {
 
 int run_server(const Parsed& parsed) {
   const ServeOptions& options = parsed.options;
-  if (auto log = Log::configure(
+  if (auto log = env::Log::configure(
           {.level = options.log_level, .format = options.log_format, .file = options.log_file});
       !log) {
     std::fprintf(stderr, "%s\n", log.error().message.c_str());
     return 1;
   }
-  for (const std::string& note : parsed.notes) Log::warn(note);
+  for (const std::string& note : parsed.notes) env::Log::warn(note);
   block_stop_signals();
   route_library_log();
-  auto api = ApiServer::listen(api_options(options));
+  auto api = api::ApiServer::listen(api_options(options));
   if (!api) {
-    Log::error(api.error().message);
+    env::Log::error(api.error().message);
     return 1;
   }
-  std::shared_ptr<FileSystem> slot_files;
+  std::shared_ptr<tier::FileSystem> slot_files;
   if (!options.slot_save_path.empty()) {
-    auto opened = RealFiles::open(options.slot_save_path, RealFiles::Missing::kCreate);
+    auto opened = tier::RealFiles::open(options.slot_save_path, tier::RealFiles::Missing::kCreate);
     if (!opened) {
-      Log::error("--slot-save-path: " + opened.error().message);
+      env::Log::error("--slot-save-path: " + opened.error().message);
       return 1;
     }
     slot_files = std::move(*opened);
   }
   auto recording = ServerRecording::open(options, build_name());
   if (!recording) {
-    Log::error("--record: " + recording.error().message);
+    env::Log::error("--record: " + recording.error().message);
     return 1;
   }
   return Server(options, std::move(*api), std::move(slot_files), std::move(*recording)).run();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -4,9 +4,9 @@
 
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // Returns the program's exit status.
 [[nodiscard]] int run_server(const Parsed& parsed);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -2,19 +2,19 @@
 
 #include <string>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
 // Shorter prompts are read before anybody would look.
 constexpr TokenPos kLongPrompt = 4096;
 
-const char* reason_name(FinishReason reason) {
+const char* reason_name(serve::FinishReason reason) {
   switch (reason) {
-    case FinishReason::kStopToken: return "end of turn";
-    case FinishReason::kStopString: return "stop string";
-    case FinishReason::kMaxTokens: return "max tokens";
-    case FinishReason::kContextFull: return "context full";
+    case serve::FinishReason::kStopToken: return "end of turn";
+    case serve::FinishReason::kStopString: return "stop string";
+    case serve::FinishReason::kMaxTokens: return "max tokens";
+    case serve::FinishReason::kContextFull: return "context full";
   }
   return "?";
 }
@@ -25,19 +25,21 @@ double rounded(double value) { return static_cast<double>(static_cast<long>(valu
 
 }  // namespace
 
-void RequestLog::on_proved(const Proof& proof) {
-  const LogFields fields{{"request", proof.request}, {"tokens", proof.position}, {"ms", proof.ms}};
+void RequestLog::on_proved(const serve::Proof& proof) {
+  const env::LogFields fields{
+      {"request", proof.request}, {"tokens", proof.position}, {"ms", proof.ms}};
   if (proof.equal) {
-    Log::info("proved a restored state", fields);
+    env::Log::info("proved a restored state", fields);
     return;
   }
-  Log::error("a restored state is wrong: " + proof.words() +
-                 ". Nothing is restored any more, until a restart; what it was made with is in "
-                 "`holdfast doctor`",
-             fields);
+  env::Log::error(
+      "a restored state is wrong: " + proof.words() +
+          ". Nothing is restored any more, until a restart; what it was made with is in "
+          "`holdfast doctor`",
+      fields);
 }
 
-void RequestLog::on_checked(const ConformanceReport& report) {
+void RequestLog::on_checked(const engine::ConformanceReport& report) {
   if (on_engine_checked) on_engine_checked(report);
 }
 
@@ -47,47 +49,49 @@ void RequestLog::forget_bar(const std::string& request_id) {
   bar_request_.clear();
 }
 
-void RequestLog::on_started(const GenerateRequest& request, const Started& started) {
-  Log::debug("request started", {{"id", request.id},
-                                 {"slot", started.slot.value},
-                                 {"prompt", started.prompt_tokens},
-                                 {"cached", started.cached_tokens}});
+void RequestLog::on_started(const serve::GenerateRequest& request, const serve::Started& started) {
+  env::Log::debug("request started", {{"id", request.id},
+                                      {"slot", started.slot.value},
+                                      {"prompt", started.prompt_tokens},
+                                      {"cached", started.cached_tokens}});
   const TokenPos to_read = started.prompt_tokens - started.cached_tokens;
   if (to_read < kLongPrompt || bar_ != nullptr) return;
-  bar_ = std::make_unique<ProgressLine>(Log::logger(),
-                                        "reading " + std::to_string(to_read) + " prompt tokens");
+  bar_ = std::make_unique<env::ProgressLine>(
+      env::Log::logger(), "reading " + std::to_string(to_read) + " prompt tokens");
   bar_request_ = request.id;
 }
 
-void RequestLog::on_progress(const GenerateRequest& request, const PromptProgress& progress) {
+void RequestLog::on_progress(const serve::GenerateRequest& request,
+                             const serve::PromptProgress& progress) {
   if (bar_request_ != request.id || bar_ == nullptr) return;
   const double to_read = progress.total - progress.cached;
   bar_->update((progress.processed - progress.cached) / to_read);
   if (progress.processed == progress.total) forget_bar(request.id);
 }
 
-void RequestLog::on_finished(const GenerateRequest& request, const Finished& finished) {
+void RequestLog::on_finished(const serve::GenerateRequest& request,
+                             const serve::Finished& finished) {
   forget_bar(request.id);
-  const Timings& t = finished.timings;
-  Log::info("request done",
-            {{"slot", finished.slot.value},
-             {"cached", t.cached_tokens},
-             {"read", t.prompt_tokens},
-             {"read_per_s", rounded(per_second(t.prompt_tokens, t.prompt_ms))},
-             {"wrote", t.predicted_tokens},
-             {"wrote_per_s", rounded(per_second(t.predicted_tokens, t.predicted_ms))},
-             {"end", reason_name(finished.reason)}});
+  const serve::Timings& t = finished.timings;
+  env::Log::info("request done",
+                 {{"slot", finished.slot.value},
+                  {"cached", t.cached_tokens},
+                  {"read", t.prompt_tokens},
+                  {"read_per_s", rounded(per_second(t.prompt_tokens, t.prompt_ms))},
+                  {"wrote", t.predicted_tokens},
+                  {"wrote_per_s", rounded(per_second(t.predicted_tokens, t.predicted_ms))},
+                  {"end", reason_name(finished.reason)}});
 }
 
-void RequestLog::on_failed(const GenerateRequest& request, const Error& error) {
+void RequestLog::on_failed(const serve::GenerateRequest& request, const Error& error) {
   forget_bar(request.id);
   const bool expected =
       error.code == ErrorCode::kCancelled || error.code == ErrorCode::kUnavailable;
   if (expected) {
-    Log::info("request ended early", {{"id", request.id}, {"why", error.message}});
+    env::Log::info("request ended early", {{"id", request.id}, {"why", error.message}});
   } else {
-    Log::error("request failed", {{"id", request.id}, {"why", error.message}});
+    env::Log::error("request failed", {{"id", request.id}, {"why", error.message}});
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

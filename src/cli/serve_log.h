@@ -8,27 +8,28 @@
 #include "env/log.h"
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // One line when a request ends; while a long prompt is read, a bar on a
 // terminal and one line in a log.
-class RequestLog final : public SchedulerObserver {
+class RequestLog final : public serve::SchedulerObserver {
  public:
-  void on_started(const GenerateRequest& request, const Started& started) override;
-  void on_progress(const GenerateRequest& request, const PromptProgress& progress) override;
-  void on_finished(const GenerateRequest& request, const Finished& finished) override;
-  void on_failed(const GenerateRequest& request, const Error& error) override;
-  void on_proved(const Proof& proof) override;
-  void on_checked(const ConformanceReport& report) override;
+  void on_started(const serve::GenerateRequest& request, const serve::Started& started) override;
+  void on_progress(const serve::GenerateRequest& request,
+                   const serve::PromptProgress& progress) override;
+  void on_finished(const serve::GenerateRequest& request, const serve::Finished& finished) override;
+  void on_failed(const serve::GenerateRequest& request, const Error& error) override;
+  void on_proved(const serve::Proof& proof) override;
+  void on_checked(const engine::ConformanceReport& report) override;
 
   // Told of what is checked while the server is idle, on the scheduler's thread.
-  std::function<void(const ConformanceReport&)> on_engine_checked;
+  std::function<void(const engine::ConformanceReport&)> on_engine_checked;
 
  private:
   void forget_bar(const std::string& request_id);
 
-  std::unique_ptr<ProgressLine> bar_;  // one at a time; others read silently
+  std::unique_ptr<env::ProgressLine> bar_;  // one at a time; others read silently
   std::string bar_request_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -8,7 +8,7 @@
 #include "env/log.h"
 #include "state/parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -46,9 +46,9 @@ ByteCount budget_for(const ServeOptions& options) {
 }
 
 // What a stop leaves out, for the log.
-std::vector<std::string> lines_about(const Flushed& flushed) {
+std::vector<std::string> lines_about(const cache::Flushed& flushed) {
   std::vector<std::string> lines;
-  const GivenUp& given_up = flushed.given_up;
+  const cache::GivenUp& given_up = flushed.given_up;
   if (flushed.cut) {
     lines.push_back("cut short: up to " + human_bytes(flushed.waiting_bytes) +
                     " of states were not written to disk");
@@ -68,112 +68,114 @@ std::vector<std::string> lines_about(const Flushed& flushed) {
 }  // namespace
 
 std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool on_gpu,
-                                             const Clock& clock) {
+                                             const env::Clock& clock) {
   if (options.cache_dir.empty() || options.cache_dir == "off") return nullptr;
   if (options.cache_ram_mib == 0) {
-    Log::info("no states on disk: they pass through memory, and --cache-ram is 0");
+    env::Log::info("no states on disk: they pass through memory, and --cache-ram is 0");
     return nullptr;
   }
-  DiskOptions disk;
+  tier::DiskOptions disk;
   disk.budget = budget_for(options);
   disk.free_min = kLeftFree;
   if (disk.budget == 0 && options.cache_disk_mib == 0) return nullptr;
   if (disk.budget == 0) {
-    Log::warn("no states on disk: there is hardly any room in " + options.cache_dir +
-              " (choose a folder with --cache-dir, or --cache-dir off)");
+    env::Log::warn("no states on disk: there is hardly any room in " + options.cache_dir +
+                   " (choose a folder with --cache-dir, or --cache-dir off)");
     return nullptr;
   }
-  auto known = std::make_shared<StoredDepths>();
+  auto known = std::make_shared<tier::StoredDepths>();
   disk.stored_depths = known;
-  auto folder = LastingFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
+  auto folder = tier::LastingFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
   if (!folder) {
-    Log::warn("no states on disk: " + folder.error().message +
-              " (choose a folder with --cache-dir, or --cache-dir off)");
+    env::Log::warn("no states on disk: " + folder.error().message +
+                   " (choose a folder with --cache-dir, or --cache-dir off)");
     return nullptr;
   }
-  if ((*folder)->role() == StoreRole::kReader) {
+  if ((*folder)->role() == tier::StoreRole::kReader) {
     known = nullptr;  // another server writes, and this one does not see what
-    Log::warn("another server writes to " + options.cache_dir +
-              "; this one only reads there. Give it a --cache-dir of its own to keep its states");
+    env::Log::warn(
+        "another server writes to " + options.cache_dir +
+        "; this one only reads there. Give it a --cache-dir of its own to keep its states");
   }
-  DiskTierOptions below;
+  cache::DiskTierOptions below;
   below.rest = std::chrono::milliseconds(options.cache_rest_ms);
   if (on_gpu) below.busy_bytes_per_s = kBusyBytesOnGpu;
   return std::unique_ptr<ServerDisk>(
       new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), below, clock));
 }
 
-ServerDisk::ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
-                       std::shared_ptr<StoredDepths> known, DiskTierOptions options,
-                       const Clock& clock)
+ServerDisk::ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> store,
+                       std::shared_ptr<tier::StoredDepths> known, cache::DiskTierOptions options,
+                       const env::Clock& clock)
     : folder_(std::move(folder)),
       store_(std::move(store)),
       clock_(clock),
       tier_(*store_, std::move(known), clock, options) {
   store_->on_renewed = [this] {
-    Log::warn(folder_ + " had gone and was created again; answers are not affected");
+    env::Log::warn(folder_ + " had gone and was created again; answers are not affected");
     if (answers_ != nullptr) answers_->begin_in(store_->files());
   };
   tier_.on_cleared = [this]() -> Result<void> {
     if (answers_ != nullptr) return answers_->clear();
-    const auto erased = AnswerLog::erase(store_->files());  // of a life that kept some
+    const auto erased = tier::AnswerLog::erase(store_->files());  // of a life that kept some
     if (!erased) return erased.error();
     return {};
   };
   tier_.on_trouble = [this](const std::string& what) {
     if (what.empty()) {
-      Log::info("states are written to " + folder_ + " again");
+      env::Log::info("states are written to " + folder_ + " again");
     } else {
-      Log::warn("a state could not be written to " + folder_ + ": " + what +
-                "; answers are not affected, and it is tried again later");
+      env::Log::warn("a state could not be written to " + folder_ + ": " + what +
+                     "; answers are not affected, and it is tried again later");
     }
   };
 }
 
-void ServerDisk::describe(const std::string& model, const Fingerprint& facts) {
+void ServerDisk::describe(const std::string& model, const cache::Fingerprint& facts) {
   tier_.on_space = [this, model, settings = facts.describe(),
                     own = facts.space("")](SpaceKey space) {
-    const SpaceNote note{model, settings, space != own};
+    const tier::SpaceNote note{model, settings, space != own};
     if (auto noted = store_->store().describe_space(space, note); !noted) {
-      Log::debug("no note on a space: " + noted.error().message);
+      env::Log::debug("no note on a space: " + noted.error().message);
     }
   };
-  DiskStore& store = store_->store();
-  survey_ =
-      survey_folder(store.space_totals(), store.space_notes(), {model, facts.describe(), false});
+  tier::DiskStore& store = store_->store();
+  survey_ = cache::survey_folder(store.space_totals(), store.space_notes(),
+                                 {model, facts.describe(), false});
   // A reader does not see what the other server adds, and says nothing of it.
-  holds_foreign_ = !survey_.makers.empty() && store_->role() == StoreRole::kWriter;
-  tier_.set_foreign(ForeignStates(std::move(survey_.makers)));
+  holds_foreign_ = !survey_.makers.empty() && store_->role() == tier::StoreRole::kWriter;
+  tier_.set_foreign(cache::ForeignStates(std::move(survey_.makers)));
 }
 
 void ServerDisk::announce() const {
-  Log::info("cache on disk: " + summary());
-  for (const std::string& line : rest_lines(survey_)) Log::info("cache on disk: " + line);
+  env::Log::info("cache on disk: " + summary());
+  for (const std::string& line : cache::rest_lines(survey_))
+    env::Log::info("cache on disk: " + line);
 }
 
-void ServerDisk::remember_answers(TokenHistory& history, Token vocabulary) {
-  AnswerLog::read(store_->files(), [&](RememberedAnswer answer) {
+void ServerDisk::remember_answers(cache::TokenHistory& history, Token vocabulary) {
+  tier::AnswerLog::read(store_->files(), [&](tier::RememberedAnswer answer) {
     static_cast<void>(history.recall(std::move(answer), vocabulary));
   });
-  if (store_->role() == StoreRole::kReader) return;
-  answers_ = std::make_unique<AnswerKeeper>(store_->files(), history, clock_);
+  if (store_->role() == tier::StoreRole::kReader) return;
+  answers_ = std::make_unique<cache::AnswerKeeper>(store_->files(), history, clock_);
   answers_->on_trouble = [this](const std::string& what) {
     if (what.empty()) {
-      Log::info("answers are written to " + folder_ + " again");
+      env::Log::info("answers are written to " + folder_ + " again");
     } else {
-      Log::warn("an answer could not be written to " + folder_ + ": " + what +
-                "; it is tried again later. Until then a restart would forget it");
+      env::Log::warn("an answer could not be written to " + folder_ + ": " + what +
+                     "; it is tried again later. Until then a restart would forget it");
     }
   };
   answers_->on_missed = [this] { tier_.count_missed_answer(); };
   answers_->begin();
-  history.on_remembered = [this](const RememberedAnswer& answer) {
+  history.on_remembered = [this](const tier::RememberedAnswer& answer) {
     tier_.ask([this, answer] { answers_->keep(answer); });
   };
 }
 
 std::string ServerDisk::summary() const {
-  const DiskTierStatus status = tier_.status();
+  const cache::DiskTierStatus status = tier_.status();
   std::string text = human_bytes(status.store.bytes()) + " of at most " +
                      human_bytes(status.budget) + " in " + folder_;
   if (!survey_.rest.empty()) text += ", of it " + human_bytes(survey_.usable) + " usable here";
@@ -184,14 +186,14 @@ std::string ServerDisk::summary() const {
 void ServerDisk::finish(const std::function<bool()>& cut) {
   if (answers_ != nullptr) tier_.ask([this] { answers_->finish(); });
   const ByteCount all = std::max<ByteCount>(tier_.status().bytes_waiting, 1);
-  ProgressLine bar(Log::logger(), "writing states to disk");
-  const Flushed flushed = tier_.flush([&](ByteCount left) {
+  env::ProgressLine bar(env::Log::logger(), "writing states to disk");
+  const cache::Flushed flushed = tier_.flush([&](ByteCount left) {
     bar.update(1.0F - static_cast<float>(std::min(left, all)) / static_cast<float>(all));
     return !cut();
   });
   flushed.cut ? bar.abandon() : bar.finish();
-  for (const std::string& line : lines_about(flushed)) Log::warn(line);
+  for (const std::string& line : lines_about(flushed)) env::Log::warn(line);
   tier_.stop();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

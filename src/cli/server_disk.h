@@ -14,7 +14,7 @@
 #include "env/clock.h"
 #include "tier/lasting_folder.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 class ServerDisk {
  public:
@@ -23,35 +23,36 @@ class ServerDisk {
   // REQUIRES: the clock outlives it.
   // `on_gpu`: the processor has little to do, and writing holds nobody up.
   [[nodiscard]] static std::unique_ptr<ServerDisk> open(const ServeOptions& options, bool on_gpu,
-                                                        const Clock& clock);
+                                                        const env::Clock& clock);
 
-  [[nodiscard]] DiskTier& tier() { return tier_; }
+  [[nodiscard]] cache::DiskTier& tier() { return tier_; }
   // Spaces of these facts are noted in the folder, for `holdfast cache ls`, and what other facts
   // have left there is told from them.
   // REQUIRES: before the tier is started.
-  void describe(const std::string& model, const Fingerprint& facts);
+  void describe(const std::string& model, const cache::Fingerprint& facts);
   // There are states of this model that another engine or other settings have made.
   [[nodiscard]] bool holds_foreign() const { return holds_foreign_; }
   // Gives the history the answers of earlier lives, and keeps those to come.
   // REQUIRES: before the tier is started; the history outlives its thread.
-  void remember_answers(TokenHistory& history, Token vocabulary);
+  void remember_answers(cache::TokenHistory& history, Token vocabulary);
   // Says in the log what there is, how much of it can be used here, and what made the rest.
   void announce() const;
   // Writes what waits to be written, with a progress line; `cut` ends that early.
   void finish(const std::function<bool()>& cut);
 
  private:
-  ServerDisk(std::string folder, std::unique_ptr<LastingFolder> store,
-             std::shared_ptr<StoredDepths> known, DiskTierOptions options, const Clock& clock);
+  ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> store,
+             std::shared_ptr<tier::StoredDepths> known, cache::DiskTierOptions options,
+             const env::Clock& clock);
   [[nodiscard]] std::string summary() const;
 
   const std::string folder_;
-  std::unique_ptr<LastingFolder> store_;
-  const Clock& clock_;
-  std::unique_ptr<AnswerKeeper> answers_;  // its thread's; null: none are kept
-  FolderSurvey survey_;                    // of when the server started
+  std::unique_ptr<tier::LastingFolder> store_;
+  const env::Clock& clock_;
+  std::unique_ptr<cache::AnswerKeeper> answers_;  // its thread's; null: none are kept
+  cache::FolderSurvey survey_;                    // of when the server started
   bool holds_foreign_ = false;
-  DiskTier tier_;
+  cache::DiskTier tier_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

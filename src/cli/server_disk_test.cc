@@ -7,10 +7,10 @@
 
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
-using tier_testing::TempFolder;
+using tier::TempFolder;
 
 constexpr Token kVocabulary = 1000;
 
@@ -30,7 +30,7 @@ class ServerDiskTest : public ::testing::Test {
     disk_->remember_answers(history_, kVocabulary);
     disk_->tier().start();
   }
-  void say(const RememberedAnswer& said) {
+  void say(const tier::RememberedAnswer& said) {
     ASSERT_TRUE(history_.recall(said, kVocabulary));
     history_.on_remembered(said);
   }
@@ -50,10 +50,10 @@ class ServerDiskTest : public ::testing::Test {
     return bytes;
   }
 
-  const RememberedAnswer said_{1, {2, 3}, 4, 5, {6, 7, 8}};
-  TempFolder folder_;
-  SteadyClock clock_;
-  TokenHistory history_;
+  const tier::RememberedAnswer said_{1, {2, 3}, 4, 5, {6, 7, 8}};
+  tier::TempFolder folder_;
+  env::SteadyClock clock_;
+  cache::TokenHistory history_;
   std::unique_ptr<ServerDisk> disk_;
 };
 
@@ -77,7 +77,7 @@ TEST_F(ServerDiskTest, ClearingLeavesNoAnswerInTheFolder) {
   EXPECT_EQ(disk_->tier().status().left_by_clear, "");
   end();
   begin_remembering();
-  EXPECT_EQ(history_.usage(), HistoryUsage{});
+  EXPECT_EQ(history_.usage(), cache::HistoryUsage{});
   end();
 }
 
@@ -109,4 +109,4 @@ TEST_F(ServerDiskTest, AReaderSaysThatTheFolderStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -8,7 +8,7 @@
 #include "record/recorder.h"
 #include "record/recording_file.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 class ServerRecording {
  public:
@@ -16,17 +16,17 @@ class ServerRecording {
   [[nodiscard]] static Result<std::unique_ptr<ServerRecording>> open(const ServeOptions& options,
                                                                      const std::string& build);
 
-  [[nodiscard]] CacheJournal& journal() { return recorder_; }
+  [[nodiscard]] cache::CacheJournal& journal() { return recorder_; }
   // Writes what is left and says in the log what there is. REQUIRES: no request is at work.
   void finish();
 
  private:
-  ServerRecording(std::unique_ptr<RecordingTarget> target, std::string path,
-                  RecorderOptions options);
+  ServerRecording(std::unique_ptr<record::RecordingTarget> target, std::string path,
+                  record::RecorderOptions options);
 
   const std::string path_;
-  RecordingFile file_;
-  CacheRecorder recorder_;
+  record::RecordingFile file_;
+  record::CacheRecorder recorder_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "cli/nearest_name.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 template <typename Option>
 [[nodiscard]] Error unknown_small_option(const std::string& name, const std::vector<Option>& all,
@@ -50,4 +50,4 @@ template <typename Option, typename Options, typename Find>
   return invalid_argument(name, "option " + name + " cannot be \"" + value + "\"");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

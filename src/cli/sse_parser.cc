@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 std::vector<SseEvent> SseParser::feed(std::string_view bytes) {
   std::vector<SseEvent> events;
@@ -44,4 +44,4 @@ void SseParser::take_field(std::string_view name, std::string_view value) {
   has_data_ = true;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

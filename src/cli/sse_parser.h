@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 struct SseEvent {
   std::string type = "message";
@@ -37,4 +37,4 @@ class SseParser {
   SseEvent event_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

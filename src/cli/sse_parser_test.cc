@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Events = std::vector<SseEvent>;
@@ -65,4 +65,4 @@ TEST(SseParserTest, CutsAnywhereGiveTheSameEvents) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

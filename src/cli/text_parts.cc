@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 std::string_view trim(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\r");
@@ -48,4 +48,4 @@ std::string fixed(double value, int digits) {
   return buffer.data();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // Without the blanks at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
@@ -17,4 +17,4 @@ namespace holdfast {
 [[nodiscard]] std::string fixed(double value, int digits);
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -5,7 +5,7 @@
 
 #include "cli/text_parts.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 std::string wrap_text(std::string_view text, int width, int indent) {
   const std::string margin(indent, ' ');
@@ -23,4 +23,4 @@ std::string wrap_text(std::string_view text, int width, int indent) {
   return wrapped;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

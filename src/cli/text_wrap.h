@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 // A space at which wrap_text() does not break; it is written as an ordinary one.
 inline constexpr char kFixedSpace = '\x01';
@@ -12,4 +12,4 @@ inline constexpr char kFixedSpace = '\x01';
 // `text` in lines of at most `width` columns, each after `indent` spaces.
 [[nodiscard]] std::string wrap_text(std::string_view text, int width, int indent);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -28,7 +28,7 @@
 #include "state/checked_bytes.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 // Bytes that a companion wants kept, at most.
 struct CompanionShape {
@@ -89,4 +89,4 @@ class Companion {
                                             TokenPos length) noexcept = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -8,7 +8,7 @@
 
 #include "engine/row_distance.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -667,4 +667,4 @@ ConformanceReport check_conformance(Engine& engine, const ConformanceOptions& op
   return Check(engine, options).run();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

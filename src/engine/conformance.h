@@ -38,7 +38,7 @@
 
 #include "engine/engine.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 inline constexpr double kRoundings = 8.0;
 inline constexpr double kLeastOfEffect = 0.05;
@@ -99,4 +99,4 @@ struct ConformanceReport {
 [[nodiscard]] ConformanceReport check_conformance(Engine& engine,
                                                   const ConformanceOptions& options);
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

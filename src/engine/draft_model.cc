@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -428,4 +428,4 @@ std::vector<std::string> DraftModel::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -32,7 +32,7 @@
 #include "engine/companion.h"
 #include "engine/engine.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 struct DraftModelOptions {
   // Tokens that a slot may read before it drafts. One that is further behind reads as
@@ -109,4 +109,4 @@ class DraftModel final : public Companion {
   std::uint64_t failures_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

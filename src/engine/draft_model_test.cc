@@ -10,7 +10,7 @@
 
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 namespace {
 
 using enum FakeKind;
@@ -228,7 +228,7 @@ class History {
     }
     draft();
   }
-  void expect_sound() const { holdfast::expect_sound(model_); }
+  void expect_sound() const { engine::expect_sound(model_); }
   [[nodiscard]] std::uint64_t drafted() const { return drafted_; }
   [[nodiscard]] std::uint64_t from_memory() const { return from_memory_; }
   [[nodiscard]] std::uint64_t failures() const { return model_.failures(); }
@@ -483,4 +483,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DraftModelHistory,
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::engine

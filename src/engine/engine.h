@@ -16,7 +16,6 @@
 // One owning thread. TextModel (text.h) is the part that any thread may use.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,15 +27,11 @@
 #include "engine/sampling.h"
 #include "state/extent_block.h"
 #include "state/parts.h"
+#include "state/slot_id.h"
 #include "state/state_bytes.h"
 #include "state/tokens.h"
 
-namespace holdfast {
-
-struct SlotId {
-  int value = 0;
-  auto operator<=>(const SlotId&) const = default;
-};
+namespace holdfast::engine {
 
 // Tokens to append to one slot: one that was sampled, and what may follow it.
 struct DecodeStep {
@@ -204,4 +199,4 @@ class Engine {
   [[nodiscard]] virtual std::vector<std::string> check() const = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace holdfast {
+namespace holdfast::engine {
 
 std::string standing_in_words(const EngineStanding& standing) {
   if (standing.check == "off") return "engine check: off, this engine is believed as it is";
@@ -25,4 +25,4 @@ std::string standing_in_words(const EngineStanding& standing) {
   return line;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

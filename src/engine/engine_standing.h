@@ -6,7 +6,7 @@
 
 #include "engine/ladder.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 struct EngineStanding {
   EngineSetting setting;      // in use
@@ -22,4 +22,4 @@ struct EngineStanding {
 // One line for the log.
 [[nodiscard]] std::string standing_in_words(const EngineStanding& standing);
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -71,4 +71,4 @@ Result<Climb> climb(const std::vector<Rung>& rungs, const TryRung& attempt, cons
                ""};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

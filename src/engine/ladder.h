@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "engine/conformance.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 // What the rungs differ in.
 struct EngineSetting {
@@ -57,4 +57,4 @@ using OnFall = std::function<void(const std::string& fault, const Rung& next)>;
 // "3 slots, 2 tokens each: ...", the first of what failed; empty: nothing did.
 [[nodiscard]] std::string fault_in_words(const ConformanceReport& report);
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

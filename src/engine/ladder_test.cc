@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::engine {
 namespace {
 
 const EngineSetting kAsked{"zen4", true, true, true};
@@ -128,4 +128,4 @@ TEST(Ladder, ARungThatCannotBeLoadedIsPassedOver) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::engine

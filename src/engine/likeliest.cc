@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -94,4 +94,4 @@ Likeliest LikeliestFinder::find(std::span<const float> logits, float least_proba
   return found;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -6,7 +6,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 struct Likeliest {
   Token token = 0;  // the first of those with the largest logit
@@ -24,4 +24,4 @@ class LikeliestFinder {
   std::vector<float> block_maxima_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

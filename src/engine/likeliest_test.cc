@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::engine {
 namespace {
 
 double softmax_of_best(const std::vector<float>& logits) {
@@ -57,4 +57,4 @@ TEST(Likeliest, ARowWithoutNumbersHasNone) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::engine

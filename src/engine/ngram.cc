@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -249,4 +249,4 @@ std::vector<std::string> NgramCompanion::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -23,7 +23,7 @@
 
 #include "engine/companion.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 struct NgramOptions {
   TokenPos longest = 4;
@@ -102,4 +102,4 @@ class NgramCompanion final : public Companion {
   std::vector<NgramIndex> indexes_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::engine {
 namespace {
 
 Tokens tokens_of(std::string_view text) { return {text.begin(), text.end()}; }
@@ -180,4 +180,4 @@ TEST(Ngram, FollowsALongPrompt) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -51,4 +51,4 @@ bool same_row(std::span<const float> row, std::span<const float> right) {
          std::memcmp(row.data(), right.data(), row.size_bytes()) == 0;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::engine {
 
 // Root mean square of the difference, of centred rows, as a part of that of `right`. Infinite
 // where a row holds something that is no number, or the two are not of equal length.
@@ -19,4 +19,4 @@ namespace holdfast {
 // The same bits, and all of them numbers.
 [[nodiscard]] bool same_row(std::span<const float> row, std::span<const float> right);
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 // Defaults are llama-server's, so that a client moves over without surprise.
 struct SamplingParams {
@@ -73,4 +73,4 @@ class Sampler {
   [[nodiscard]] virtual std::uint32_t seed() const = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -1,6 +1,6 @@
 #include "engine/text.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 std::string TextModel::detokenize(TokenSpan tokens) const {
   std::string text;
@@ -8,4 +8,4 @@ std::string TextModel::detokenize(TokenSpan tokens) const {
   return text;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

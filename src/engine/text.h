@@ -13,7 +13,7 @@
 #include "engine/sampling.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 // What the model file says of itself.
 struct ModelCard {
@@ -127,4 +127,4 @@ class TextModel {
       const ReplyFormat& format) const = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::env {
 
 class Clock {
  public:
@@ -27,4 +27,4 @@ class SteadyClock final : public Clock {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::env

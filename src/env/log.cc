@@ -12,7 +12,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-namespace holdfast {
+namespace holdfast::env {
 namespace {
 
 using TimePoint = std::chrono::system_clock::time_point;
@@ -312,4 +312,4 @@ std::string ProgressLine::draw(double fraction) const {
   return (what_.substr(0, name) + tail).substr(0, room);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::env

@@ -26,7 +26,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::env {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 enum class LogFormat { kText, kJson };
@@ -151,4 +151,4 @@ class ProgressLine {
   bool finished_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::env

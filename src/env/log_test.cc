@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::env {
 namespace {
 
 using namespace std::chrono_literals;
@@ -173,4 +173,4 @@ TEST_F(LogTest, TheBarFitsANarrowTerminal) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::env

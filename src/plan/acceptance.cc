@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::vector<std::string> AcceptanceByPosition::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

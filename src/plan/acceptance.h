@@ -18,7 +18,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 class AcceptanceByPosition {
  public:
@@ -55,4 +55,4 @@ class AcceptanceByPosition {
 // Tokens that one step is expected to yield with a draft of 0, 1, 2 ... tokens.
 [[nodiscard]] std::vector<double> expected_tokens(const std::vector<double>& chances);
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

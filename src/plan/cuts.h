@@ -7,7 +7,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // The deepest of the ascending `cuts` that is not beyond `limit`, or 0.
 [[nodiscard]] inline TokenPos floor_of(std::span<const TokenPos> cuts, TokenPos limit) {
@@ -15,4 +15,4 @@ namespace holdfast {
   return above == cuts.begin() ? 0 : *std::prev(above);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

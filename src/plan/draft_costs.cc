@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::vector<std::string> DraftCosts::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -30,7 +30,7 @@
 #include "plan/times_by_size.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // A step of the slots that share a batch: their rows without drafts, what they ask for
 // in drafts, and the longest of these.
@@ -100,4 +100,4 @@ class DraftCosts {
   double stops_ = 0.0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -7,7 +7,7 @@
 #include "plan/acceptance.h"
 #include "plan/times_by_size.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 constexpr double kTenth = 0.1;
@@ -254,4 +254,4 @@ TEST(Acceptance, ExpectedTokensAddUpTheChanceThatAllWereRight) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -275,4 +275,4 @@ std::vector<std::string> DraftPace::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

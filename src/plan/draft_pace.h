@@ -72,7 +72,7 @@
 #include "plan/draft_costs.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // A request of the coming step whose draft is as long as chosen here, or as its own
 // limit allows.
@@ -176,4 +176,4 @@ class DraftPace {
   TokenPos again_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -8,7 +8,7 @@
 
 #include "plan/testing/draft_simulation.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 // --- single choices ------------------------------------------------------------------
@@ -402,4 +402,4 @@ TEST(DraftPaceSimulation, NorSlotsThatComeAndGo) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -20,13 +20,13 @@
 #include <unordered_map>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
 enum class PlaceKind { kInterior, kTip, kTipAfterToolCall, kProven };
 
-PlaceKind kind_of(const NodeFacts& facts, Growing growing) {
+PlaceKind kind_of(const tree::NodeFacts& facts, Growing growing) {
   const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
   if (shared && facts.hits > 1) return PlaceKind::kProven;
   const bool wanted = (facts.hints.has(Hint::kTip) && !facts.left_behind) || facts.latest_prompt;
@@ -34,7 +34,7 @@ PlaceKind kind_of(const NodeFacts& facts, Growing growing) {
   return facts.hints.has(Hint::kToolCall) ? PlaceKind::kTipAfterToolCall : PlaceKind::kTip;
 }
 
-ReuseOdds odds_of(PlaceKind kind, const NodeFacts& facts, const EvictionPolicy& policy) {
+ReuseOdds odds_of(PlaceKind kind, const tree::NodeFacts& facts, const EvictionPolicy& policy) {
   switch (kind) {
     case PlaceKind::kInterior: break;
     case PlaceKind::kTip: return policy.tip;
@@ -49,29 +49,30 @@ double value_of(double wanted, TokenPos tokens, ByteCount bytes) {
 }
 
 // How likely it is to be wanted soon.
-double wanted(PlaceKind kind, const NodeFacts& facts, Tick last_use, const RoomRequest& room,
-              const EvictionPolicy& policy) {
+double wanted(PlaceKind kind, const tree::NodeFacts& facts, tree::Tick last_use,
+              const RoomRequest& room, const EvictionPolicy& policy) {
   const ReuseOdds odds = odds_of(kind, facts, policy);
   if (room.loop != nullptr) {
     const std::uint64_t age = room.loop->age(last_use);
     if (kind == PlaceKind::kProven) return odds.weight / static_cast<double>(age + 1);
     return odds.weight * room.loop->density(age);
   }
-  const Tick now = room.now;
+  const tree::Tick now = room.now;
   const double age_s = now > last_use ? static_cast<double>(now - last_use) / 1000.0 : 0.0;
   return odds.weight / (age_s + odds.tau_s);
 }
 
 }  // namespace
 
-double snapshot_value(const NodeFacts& facts, const RoomRequest& room, const EvictionPolicy& policy,
-                      Growing growing) {
+double snapshot_value(const tree::NodeFacts& facts, const RoomRequest& room,
+                      const EvictionPolicy& policy, Growing growing) {
   const bool takes_rows = facts.snapshots_below == 0 && facts.node != growing.node;
   return value_of(wanted(kind_of(facts, growing), facts, facts.snapshot_last_use, room, policy),
                   facts.recompute, facts.snapshot_bytes + (takes_rows ? facts.shared_bytes : 0));
 }
 
-double rows_value(const NodeFacts& facts, const RoomRequest& room, const EvictionPolicy& policy) {
+double rows_value(const tree::NodeFacts& facts, const RoomRequest& room,
+                  const EvictionPolicy& policy) {
   return value_of(wanted(kind_of(facts, {}), facts, facts.last_use, room, policy), facts.recompute,
                   facts.block_bytes);
 }
@@ -80,23 +81,25 @@ namespace {
 
 struct Candidate {
   double value = 0;
-  Tick last_use = 0;
+  tree::Tick last_use = 0;
   TokenPos position = 0;
-  NodeId node;
-  Held held = Held::kSnapshot;
-  EvictReason reason = EvictReason::kBudget;
+  tree::NodeId node;
+  tree::Held held = tree::Held::kSnapshot;
+  tree::EvictReason reason = tree::EvictReason::kBudget;
 
   // The least comes out of a heap first when it counts as the greatest.
   bool operator<(const Candidate& other) const { return rank() > other.rank(); }
   // A parent was used no earlier than its children; so rows go from the outside.
-  [[nodiscard]] std::tuple<double, Tick, TokenPos, NodeId, Held> rank() const {
+  [[nodiscard]] std::tuple<double, tree::Tick, TokenPos, tree::NodeId, tree::Held> rank() const {
     return {value, last_use, -position, node, held};
   }
 };
 
-ByteCount mean_bytes_per_token(const TokenTree& tree) {
+ByteCount mean_bytes_per_token(const tree::TokenTree& tree) {
   const std::uint64_t tokens = tree.token_count() - tree.ghost_tokens();
-  return tokens == 0 ? 1 : std::max<ByteCount>(tree.bytes(ByteKind::kBlocks).resident / tokens, 1);
+  return tokens == 0
+             ? 1
+             : std::max<ByteCount>(tree.bytes(tree::ByteKind::kBlocks).resident / tokens, 1);
 }
 
 // Of the tips that shared rows with one that went this many are looked at again at once.
@@ -104,13 +107,13 @@ constexpr std::size_t kTipsSharing = 4;
 
 class Evictor {
  public:
-  Evictor(TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
+  Evictor(tree::TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
       : tree_(tree),
         request_(request),
         policy_(policy),
         bytes_per_token_(mean_bytes_per_token(tree)),
-        next_snapshot_(tree.oldest(Held::kSnapshot)),
-        next_rows_(tree.oldest(Held::kBlocks)) {
+        next_snapshot_(tree.oldest(tree::Held::kSnapshot)),
+        next_rows_(tree.oldest(tree::Held::kBlocks)) {
     note_growing_path();
   }
 
@@ -128,30 +131,30 @@ class Evictor {
  private:
   // -- who may go ----------------------------------------------------------------
 
-  [[nodiscard]] bool is_growing(const NodeFacts& facts) const {
+  [[nodiscard]] bool is_growing(const tree::NodeFacts& facts) const {
     return growing_path_.contains(facts.node);
   }
 
-  [[nodiscard]] std::optional<Candidate> as_snapshot(const NodeFacts& facts) const {
+  [[nodiscard]] std::optional<Candidate> as_snapshot(const tree::NodeFacts& facts) const {
     if (!facts.has_snapshot || facts.pinned) return std::nullopt;
-    const Growing growing{is_growing(facts) ? facts.node : NodeId{}};
+    const Growing growing{is_growing(facts) ? facts.node : tree::NodeId{}};
     const bool interior = kind_of(facts, growing) == PlaceKind::kInterior;
     return Candidate{.value = snapshot_value(facts, request_, policy_, growing),
                      .last_use = facts.snapshot_last_use,
                      .position = facts.range.end,
                      .node = facts.node,
-                     .held = Held::kSnapshot,
-                     .reason = interior ? EvictReason::kThinned : EvictReason::kBudget};
+                     .held = tree::Held::kSnapshot,
+                     .reason = interior ? tree::EvictReason::kThinned : tree::EvictReason::kBudget};
   }
 
-  [[nodiscard]] std::optional<Candidate> as_rows(NodeFacts facts) const {
+  [[nodiscard]] std::optional<Candidate> as_rows(tree::NodeFacts facts) const {
     if (facts.row_tokens == 0 || facts.pinned || is_growing(facts)) return std::nullopt;
     Candidate rows{.value = 0,
                    .last_use = facts.last_use,
                    .position = facts.range.end,
                    .node = facts.node,
-                   .held = Held::kBlocks,
-                   .reason = EvictReason::kDeadWeight};
+                   .held = tree::Held::kBlocks,
+                   .reason = tree::EvictReason::kDeadWeight};
     if (facts.dead_weight(tree_.needs())) return rows;
     // A tip of a state without snapshots is an edge below which nothing is held.
     if (tree_.needs().snapshot || !facts.hints.has(Hint::kTip)) return std::nullopt;
@@ -161,19 +164,20 @@ class Evictor {
       facts.block_bytes = static_cast<ByteCount>(facts.row_tokens) * bytes_per_token_;
     }
     rows.value = rows_value(facts, request_, policy_);
-    rows.reason = EvictReason::kBudget;
+    rows.reason = tree::EvictReason::kBudget;
     return rows;
   }
 
-  [[nodiscard]] std::optional<Candidate> look_at(NodeId node, Held held) const {
+  [[nodiscard]] std::optional<Candidate> look_at(tree::NodeId node, tree::Held held) const {
     if (!tree_.alive(node)) return std::nullopt;
-    return held == Held::kSnapshot ? as_snapshot(tree_.facts(node)) : as_rows(tree_.facts(node));
+    return held == tree::Held::kSnapshot ? as_snapshot(tree_.facts(node))
+                                         : as_rows(tree_.facts(node));
   }
 
-  void consider_rows(const NodeFacts& facts) {
+  void consider_rows(const tree::NodeFacts& facts) {
     if (const auto rows = as_rows(facts)) candidates_.push(*rows);
   }
-  void consider_snapshot(const NodeFacts& facts) {
+  void consider_snapshot(const tree::NodeFacts& facts) {
     const auto snapshot = as_snapshot(facts);
     if (!snapshot) return;
     candidates_.push(*snapshot);
@@ -191,16 +195,16 @@ class Evictor {
     const bool fruitless = victims_before_.has_value() && *victims_before_ == victims_.size();
     if (fruitless && request_.worth < std::numeric_limits<double>::infinity()) return false;
     victims_before_ = victims_.size();
-    const bool snapshots = look_through(Held::kSnapshot, next_snapshot_);
-    const bool rows = look_through(Held::kBlocks, next_rows_);
+    const bool snapshots = look_through(tree::Held::kSnapshot, next_snapshot_);
+    const bool rows = look_through(tree::Held::kBlocks, next_rows_);
     return snapshots || rows;
   }
 
-  bool look_through(Held held, NodeId& next) {
+  bool look_through(tree::Held held, tree::NodeId& next) {
     std::size_t seen = 0;
     for (; next && seen < policy_.candidates_max; ++seen) {
-      const NodeFacts facts = tree_.facts(next);
-      held == Held::kSnapshot ? consider_snapshot(facts) : consider_rows(facts);
+      const tree::NodeFacts facts = tree_.facts(next);
+      held == tree::Held::kSnapshot ? consider_snapshot(facts) : consider_rows(facts);
       next = tree_.newer(held, next);
     }
     return seen > 0;
@@ -222,7 +226,7 @@ class Evictor {
   // -- going -------------------------------------------------------------------------
 
   void evict(const Candidate& victim) {
-    const NodeFacts facts = tree_.facts(victim.node);
+    const tree::NodeFacts facts = tree_.facts(victim.node);
     const SnapshotPtr snapshot = tree_.snapshot(victim.node);
     step_over(victim);
     const TokenPos from = tail_of(victim, facts);
@@ -234,7 +238,7 @@ class Evictor {
 
     note_growing_path();
     look_upward_from(facts);
-    if (victim.held == Held::kSnapshot) {
+    if (victim.held == tree::Held::kSnapshot) {
       look_at_tips_sharing(facts);
       look_at_sharers_of(snapshot);
     }
@@ -242,15 +246,16 @@ class Evictor {
   }
 
   std::optional<ByteCount> take_bytes(const Candidate& victim, TokenPos from) {
-    const EvictionNote note{victim.reason, request_.now};
-    if (victim.held == Held::kSnapshot) return tree_.evict_snapshot(victim.node, note);
+    const tree::EvictionNote note{victim.reason, request_.now};
+    if (victim.held == tree::Held::kSnapshot) return tree_.evict_snapshot(victim.node, note);
     return tree_.evict_rows(victim.node, from, note);
   }
 
   // Where the rows begin that free what is still needed; 0: all of the edge.
-  [[nodiscard]] TokenPos tail_of(const Candidate& victim, const NodeFacts& facts) const {
+  [[nodiscard]] TokenPos tail_of(const Candidate& victim, const tree::NodeFacts& facts) const {
     const ByteCount missing = request_.needed - freed_;
-    const bool all = victim.held == Held::kSnapshot || victim.reason == EvictReason::kDeadWeight;
+    const bool all =
+        victim.held == tree::Held::kSnapshot || victim.reason == tree::EvictReason::kDeadWeight;
     if (all || missing >= facts.block_bytes) return 0;
     const auto rows = static_cast<ByteCount>(facts.row_tokens);
     const ByteCount tokens = (missing * rows + facts.block_bytes - 1) / facts.block_bytes;
@@ -259,16 +264,16 @@ class Evictor {
 
   // The lists are walked while they shrink.
   void step_over(const Candidate& victim) {
-    NodeId& next = victim.held == Held::kSnapshot ? next_snapshot_ : next_rows_;
+    tree::NodeId& next = victim.held == tree::Held::kSnapshot ? next_snapshot_ : next_rows_;
     if (next == victim.node) next = tree_.newer(victim.held, next);
   }
 
   // From the node whose bytes went up to the nearest one with a state of its own.
   // What lies above that, or above a fork with another state below, is as it was.
-  void look_upward_from(const NodeFacts& gone) {
-    NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
+  void look_upward_from(const tree::NodeFacts& gone) {
+    tree::NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
     while (at && tree_.alive(at)) {
-      const NodeFacts facts = tree_.facts(at);
+      const tree::NodeFacts facts = tree_.facts(at);
       if (facts.pinned) return;
       mend_walk(facts);
       consider_rows(facts);
@@ -280,64 +285,65 @@ class Evictor {
   }
 
   // More rows are theirs now than when they were looked at.
-  void look_at_tips_sharing(const NodeFacts& gone) {
-    const NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
+  void look_at_tips_sharing(const tree::NodeFacts& gone) {
+    const tree::NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
     if (!at || !tree_.alive(at)) return;
-    for (const NodeId tip : tree_.tips_sharing(at, kTipsSharing)) {
-      if (const auto candidate = look_at(tip, Held::kSnapshot)) candidates_.push(*candidate);
+    for (const tree::NodeId tip : tree_.tips_sharing(at, kTipsSharing)) {
+      if (const auto candidate = look_at(tip, tree::Held::kSnapshot)) candidates_.push(*candidate);
     }
   }
 
   // An edge whose last rows now lie before its end has been parted there, and its
   // upper part stands in the list of rows in its place.
-  void mend_walk(const NodeFacts& facts) {
+  void mend_walk(const tree::NodeFacts& facts) {
     if (facts.node == next_rows_ && facts.row_tokens == 0) next_rows_ = facts.parent;
   }
 
   // A node whose tail went may have been joined to the ghost below it. What is left
   // of its rows has a new node then, which only the list knows.
   void look_again_at_rows() {
-    next_rows_ = tree_.oldest(Held::kBlocks);
-    look_through(Held::kBlocks, next_rows_);
+    next_rows_ = tree_.oldest(tree::Held::kBlocks);
+    look_through(tree::Held::kBlocks, next_rows_);
   }
 
   void look_at_sharers_of(const SnapshotPtr& gone) {
     for (const ExtentBlockPtr& rows : gone->window()) {
       const auto [begin, end] = window_users_.equal_range(rows.get());
       for (auto user = begin; user != end; ++user) {
-        if (const auto sharer = look_at(user->second, Held::kSnapshot)) candidates_.push(*sharer);
+        if (const auto sharer = look_at(user->second, tree::Held::kSnapshot))
+          candidates_.push(*sharer);
       }
     }
   }
 
   // An eviction may part edges, so the path is noted again after each.
   void note_growing_path() {
-    NodeId at = request_.growing.node;
+    tree::NodeId at = request_.growing.node;
     if (!at || !tree_.alive(at)) return;
     growing_path_.clear();
     for (; at; at = tree_.facts(at).parent) growing_path_.insert(at);
   }
 
-  TokenTree& tree_;
+  tree::TokenTree& tree_;
   const RoomRequest& request_;
   const EvictionPolicy& policy_;
   ByteCount bytes_per_token_;
-  NodeId next_snapshot_;  // the oldest that has not been looked at; none: all have
-  NodeId next_rows_;
+  tree::NodeId next_snapshot_;  // the oldest that has not been looked at; none: all have
+  tree::NodeId next_rows_;
   std::optional<std::size_t> victims_before_;  // the last lot was looked at
   std::priority_queue<Candidate> candidates_;
-  std::set<NodeId> with_window_;  // snapshots that stand in window_users_
-  std::unordered_multimap<const ExtentBlock*, NodeId> window_users_;
-  std::set<NodeId> growing_path_;
+  std::set<tree::NodeId> with_window_;  // snapshots that stand in window_users_
+  std::unordered_multimap<const ExtentBlock*, tree::NodeId> window_users_;
+  std::set<tree::NodeId> growing_path_;
   std::vector<Victim> victims_;
   ByteCount freed_ = 0;
 };
 
 }  // namespace
 
-std::vector<Victim> evict_bytes(TokenTree& tree, const RoomRequest& request,
+std::vector<Victim> evict_bytes(tree::TokenTree& tree, const RoomRequest& request,
                                 const EvictionPolicy& policy) {
   return Evictor(tree, request, policy).run();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

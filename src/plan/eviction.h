@@ -61,7 +61,7 @@
 #include "tree/node_facts.h"
 #include "tree/token_tree.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // How likely a kind of place is to be wanted again: weight / (age + tau), seconds.
 struct ReuseOdds {
@@ -81,21 +81,21 @@ struct EvictionPolicy {
 // A node about to get a deeper neighbour. The rows on the way to it stay, because
 // the newcomer needs them; a snapshot on the way counts as interior.
 struct Growing {
-  NodeId node;  // none: nothing is growing
+  tree::NodeId node;  // none: nothing is growing
 };
 
 struct Victim {
-  Held held = Held::kSnapshot;
-  NodeId node;
+  tree::Held held = tree::Held::kSnapshot;
+  tree::NodeId node;
   TokenPos position = 0;  // where its edge ended
   ByteCount bytes = 0;    // freed
-  EvictReason reason = EvictReason::kBudget;
+  tree::EvictReason reason = tree::EvictReason::kBudget;
 };
 
 // What has to make room, and for what.
 struct RoomRequest {
   ByteCount needed = 0;
-  Tick now = 0;  // in milliseconds
+  tree::Tick now = 0;  // in milliseconds
   // What the newcomer is worth per byte: nothing that is worth as much makes way.
   double worth = std::numeric_limits<double>::infinity();
   Growing growing;
@@ -103,15 +103,15 @@ struct RoomRequest {
 };
 
 // Of rows that are not dead weight.
-[[nodiscard]] double rows_value(const NodeFacts& facts, const RoomRequest& room,
+[[nodiscard]] double rows_value(const tree::NodeFacts& facts, const RoomRequest& room,
                                 const EvictionPolicy& policy);
 // `growing`: this node, if it lies on the way to the growing one.
-[[nodiscard]] double snapshot_value(const NodeFacts& facts, const RoomRequest& room,
+[[nodiscard]] double snapshot_value(const tree::NodeFacts& facts, const RoomRequest& room,
                                     const EvictionPolicy& policy, Growing growing = {});
 
 // Evicts until `needed` bytes have been freed, and says what went. Fewer are freed
 // only when nothing more may go.
-std::vector<Victim> evict_bytes(TokenTree& tree, const RoomRequest& request,
+std::vector<Victim> evict_bytes(tree::TokenTree& tree, const RoomRequest& request,
                                 const EvictionPolicy& policy);
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

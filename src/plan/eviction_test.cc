@@ -9,44 +9,43 @@
 #include "tree/testing/tree_fixture.h"
 #include "tree/testing/tree_maker.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
-using namespace tree_testing;
-
-constexpr StateNeeds kNothing{.blocks = false, .snapshot = false};
+constexpr tree::StateNeeds kNothing{.blocks = false, .snapshot = false};
 constexpr double kAnything = std::numeric_limits<double>::infinity();
 
 // --- by hand -------------------------------------------------------------------
 
-class Eviction : public TokenTreeFixture {
+class Eviction : public tree::TokenTreeFixture {
  protected:
   // A path whose tokens all have their rows, a byte each, and snapshots of 100
   // bytes at these places.
-  Committed grow(TokenTree& tree, const std::string& path, const std::vector<TokenPos>& snapshots,
-                 const std::vector<PlacedHints>& marks = {}) {
+  tree::Committed grow(tree::TokenTree& tree, const std::string& path,
+                       const std::vector<TokenPos>& snapshots,
+                       const std::vector<tree::PlacedHints>& marks = {}) {
     Given given{.blocks = {}, .snapshots = {}, .marks = marks};
     const auto length = static_cast<TokenPos>(path.size());
     for (TokenPos at = 0; at < length; at += block_tokens_) {
-      given.blocks.push_back(make_block(at, std::min(at + block_tokens_, length)));
+      given.blocks.push_back(tree::make_block(at, std::min(at + block_tokens_, length)));
     }
-    for (const TokenPos at : snapshots) given.snapshots.push_back(make_snapshot(at));
+    for (const TokenPos at : snapshots) given.snapshots.push_back(tree::make_snapshot(at));
     return commit(tree, path, given);
   }
-  static RoomRequest asked_at(Tick now) { return {.now = now}; }
+  static RoomRequest asked_at(tree::Tick now) { return {.now = now}; }
 
-  std::vector<Victim> evict(TokenTree& tree, RoomRequest request) {
+  std::vector<Victim> evict(tree::TokenTree& tree, RoomRequest request) {
     if (request.now == 0) request.now = now_;
     auto victims = evict_bytes(tree, request, policy_);
     expect_sound(tree);
     return victims;
   }
   // "s8 rows12": what went, and where.
-  std::string evicted(TokenTree& tree, const RoomRequest& request) {
+  std::string evicted(tree::TokenTree& tree, const RoomRequest& request) {
     std::string text;
     for (const Victim& victim : evict(tree, request)) {
       if (!text.empty()) text += ' ';
-      text += victim.held == Held::kSnapshot ? "s" : "rows";
+      text += victim.held == tree::Held::kSnapshot ? "s" : "rows";
       text += std::to_string(victim.position);
     }
     return text;
@@ -57,30 +56,30 @@ class Eviction : public TokenTreeFixture {
 };
 
 TEST_F(Eviction, DeadWeightGoesBeforeEverythingElse) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaa", {4});
   grow(tree, "bbbbb", {});
   const auto victims = evict(tree, {.needed = 1});
   ASSERT_EQ(victims.size(), 1U);
   EXPECT_EQ(victims[0].position, 5);
   EXPECT_EQ(victims[0].bytes, 5U);
-  EXPECT_EQ(victims[0].reason, EvictReason::kDeadWeight);
-  EXPECT_EQ(facts(tree, "bbbbb").row_note.reason, EvictReason::kDeadWeight);
+  EXPECT_EQ(victims[0].reason, tree::EvictReason::kDeadWeight);
+  EXPECT_EQ(facts(tree, "bbbbb").row_note.reason, tree::EvictReason::kDeadWeight);
 }
 
 TEST_F(Eviction, AnInteriorSnapshotIsThinnedOutBeforeAnyTipGoes) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "cccccccc", {8});
   grow(tree, "aaaabbbb", {4, 8});
   const auto victims = evict(tree, {.needed = 1});
   ASSERT_EQ(victims.size(), 1U);
   EXPECT_EQ(victims[0].position, 4);
-  EXPECT_EQ(victims[0].reason, EvictReason::kThinned);
+  EXPECT_EQ(victims[0].reason, tree::EvictReason::kThinned);
   EXPECT_TRUE(facts(tree, "aaaabbbb").restorable);
 }
 
 TEST_F(Eviction, ATipThatEndedInAToolCallOutlivesOneThatAnswered) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaa", {4}, {{4, Hint::kToolCall}});
   grow(tree, "bbbb", {4});
   ASSERT_EQ(evict(tree, {.needed = 1}).size(), 1U);
@@ -89,17 +88,17 @@ TEST_F(Eviction, ATipThatEndedInAToolCallOutlivesOneThatAnswered) {
 }
 
 TEST_F(Eviction, AnOldTipGoesBeforeAYoungOne) {
-  TokenTree tree(kRecurrent);
-  commit(tree, "aaaa", {.snapshots = {make_snapshot(4)}});
+  tree::TokenTree tree(tree::kRecurrent);
+  commit(tree, "aaaa", {.snapshots = {tree::make_snapshot(4)}});
   now_ += 60'000;
-  commit(tree, "bbbb", {.snapshots = {make_snapshot(4)}});
+  commit(tree, "bbbb", {.snapshots = {tree::make_snapshot(4)}});
   ASSERT_EQ(evict(tree, {.needed = 1}).size(), 1U);
   EXPECT_FALSE(facts(tree, "aaaa").has_snapshot);
 }
 
 TEST_F(Eviction, AJunctionCountsAsInteriorUntilTwoHaveComeBackToIt) {
   for (const bool proven : {false, true}) {
-    TokenTree tree(kHybrid);
+    tree::TokenTree tree(tree::kHybrid);
     grow(tree, "ssssaaaa", {4, 8});
     grow(tree, "ssssbbbb", {8});
     tree.record_hit(at(tree, "ssss"), ++now_);
@@ -110,7 +109,7 @@ TEST_F(Eviction, AJunctionCountsAsInteriorUntilTwoHaveComeBackToIt) {
 }
 
 TEST_F(Eviction, AProvenSystemEndOutlivesTheLastConversationBelowIt) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "ssssaaaa", {4, 8}, {{4, Hint::kSystemEnd}});
   for (int i = 0; i < 2; ++i) tree.record_hit(at(tree, "ssss"), ++now_);
   grow(tree, "bbbb", {4});
@@ -121,7 +120,7 @@ TEST_F(Eviction, AProvenSystemEndOutlivesTheLastConversationBelowIt) {
 
 TEST_F(Eviction, TheRowsOfATipFollowItIfThereIsStillNeed) {
   for (const ByteCount needed : {100U, 101U}) {
-    TokenTree tree(kHybrid);
+    tree::TokenTree tree(tree::kHybrid);
     grow(tree, "ssssaaaa", {8});
     grow(tree, "ssssbbbb", {8});
     tree.touch(at(tree, "ssssaaaa"), now_ += 1000);
@@ -132,7 +131,7 @@ TEST_F(Eviction, TheRowsOfATipFollowItIfThereIsStillNeed) {
 }
 
 TEST_F(Eviction, RowsDieUpToTheNearestSnapshotAbove) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aabbccdd", {2, 8}, {{4, Hint::kMessageEnd}, {6, Hint::kMessageEnd}});
   for (int i = 0; i < 10; ++i) tree.record_hit(at(tree, "aa"), now_);
   tree.mark(at(tree, "aa"), Hint::kSystemEnd);
@@ -141,48 +140,48 @@ TEST_F(Eviction, RowsDieUpToTheNearestSnapshotAbove) {
 }
 
 TEST_F(Eviction, TheRowsOnTheWayToAGrowingNodeStay) {
-  TokenTree tree(kHybrid);
-  const NodeId node = grow(tree, "aaaabbbb", {8}, {{4, Hint::kMessageEnd}}).node;
+  tree::TokenTree tree(tree::kHybrid);
+  const tree::NodeId node = grow(tree, "aaaabbbb", {8}, {{4, Hint::kMessageEnd}}).node;
   const auto victims = evict(tree, {.needed = 1000, .growing = {node}});
   ASSERT_EQ(victims.size(), 1U);
-  EXPECT_EQ(victims[0].held, Held::kSnapshot);
-  EXPECT_EQ(victims[0].reason, EvictReason::kThinned);
+  EXPECT_EQ(victims[0].held, tree::Held::kSnapshot);
+  EXPECT_EQ(victims[0].reason, tree::EvictReason::kThinned);
   EXPECT_EQ(facts(tree, "aaaabbbb").row_tokens, 4);
   EXPECT_EQ(facts(tree, "aaaa").row_tokens, 4);
 }
 
 TEST_F(Eviction, TheTipOfAGrowingNodeGoesBeforeOtherTips) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "bbbb", {4});
-  const NodeId node = grow(tree, "aaaa", {4}).node;
+  const tree::NodeId node = grow(tree, "aaaa", {4}).node;
   ASSERT_EQ(evict(tree, {.needed = 1, .growing = {node}}).size(), 1U);
   EXPECT_TRUE(facts(tree, "bbbb").has_snapshot);
   EXPECT_FALSE(facts(tree, "aaaa").has_snapshot);
 }
 
 TEST_F(Eviction, WhatIsPinnedStays) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaabbbb", {4, 8});
   grow(tree, "cccc", {4});
-  const Pin pin = tree.pin(at(tree, "aaaabbbb"));
+  const tree::Pin pin = tree.pin(at(tree, "aaaabbbb"));
   EXPECT_EQ(evicted(tree, {.needed = 1000}), "s4 rows4");
   EXPECT_TRUE(facts(tree, "aaaabbbb").restorable);
   EXPECT_FALSE(facts(tree, "cccc").has_snapshot);
 }
 
 TEST_F(Eviction, AnAttentionEdgeLosesNoMoreOfItsTailThanIsNeeded) {
-  TokenTree tree(kAttention);
+  tree::TokenTree tree(tree::kAttention);
   block_tokens_ = 64;
   grow(tree, std::string(256, 'a'), {});
   const auto victims = evict(tree, {.needed = 100});
   ASSERT_EQ(victims.size(), 1U);
   EXPECT_EQ(victims[0].bytes, 128U);
-  EXPECT_EQ(victims[0].reason, EvictReason::kBudget);
-  EXPECT_EQ(tree.match(kSpace, letters(std::string(256, 'a'))).covered, 128);
+  EXPECT_EQ(victims[0].reason, tree::EvictReason::kBudget);
+  EXPECT_EQ(tree.match(tree::kSpace, tree::letters(std::string(256, 'a'))).covered, 128);
 }
 
 TEST_F(Eviction, ATrunkLosesItsRowsAfterItsBranches) {
-  TokenTree tree(kAttention);
+  tree::TokenTree tree(tree::kAttention);
   const std::string trunk(64, 's');
   block_tokens_ = 64;
   grow(tree, trunk + std::string(64, 'a'), {});
@@ -191,7 +190,7 @@ TEST_F(Eviction, ATrunkLosesItsRowsAfterItsBranches) {
 }
 
 TEST_F(Eviction, RowsThatShareABlockDoNotKeepTheEdgeAboveForEver) {
-  TokenTree tree(kAttention);
+  tree::TokenTree tree(tree::kAttention);
   block_tokens_ = 64;
   grow(tree, std::string(40, 'a'), {});
   commit(tree, std::string(30, 'a') + "b");  // parts the edge, and the block stays one
@@ -205,7 +204,7 @@ TEST_F(Eviction, RowsThatShareABlockDoNotKeepTheEdgeAboveForEver) {
 
 // Each of the two ends would free little by itself, and together they hold the most.
 TEST_F(Eviction, OldBranchesOfALongTrunkDoNotKeepItForEachOther) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   const std::string trunk(200, 't');
   grow(tree, trunk + "aa", {202});
   grow(tree, trunk + "bb", {202});
@@ -218,7 +217,7 @@ TEST_F(Eviction, OldBranchesOfALongTrunkDoNotKeepItForEachOther) {
 
 // A block across a fork has two users, and the edge behind it frees nothing.
 TEST_F(Eviction, AShortEdgeInASharedBlockDoesNotMakeALongPathWeightless) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   block_tokens_ = 64;
   grow(tree, std::string(100, 'a'), {100});
   commit(tree, std::string(98, 'a') + "b");  // parts the edge
@@ -230,7 +229,7 @@ TEST_F(Eviction, AShortEdgeInASharedBlockDoesNotMakeALongPathWeightless) {
 }
 
 TEST_F(Eviction, NothingThatIsWorthAsMuchAsTheNewcomerMakesWay) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaa", {4});
   grow(tree, "bbbb", {4});
   const double worth = snapshot_value(facts(tree, "aaaa"), asked_at(now_), policy_);
@@ -239,7 +238,7 @@ TEST_F(Eviction, NothingThatIsWorthAsMuchAsTheNewcomerMakesWay) {
 }
 
 TEST_F(Eviction, WhenNothingIsLeftItStops) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   EXPECT_EQ(evicted(tree, {.needed = 1}), "");
   grow(tree, "aaaabbbb", {4, 8});
   EXPECT_EQ(evicted(tree, {.needed = ~ByteCount{0}}), "s4 s8 rows8 rows4");
@@ -248,24 +247,24 @@ TEST_F(Eviction, WhenNothingIsLeftItStops) {
 }
 
 TEST_F(Eviction, WhenNothingIsNeededNothingGoes) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaa", {});
   EXPECT_EQ(evicted(tree, {.needed = 0}), "");
 }
 
 TEST_F(Eviction, ASnapshotWeighsMoreOnceItsWindowIsNoLongerShared) {
-  TokenTree tree(kRecurrent);
-  const auto window = make_block(0, 4, 1000);
-  commit(tree, "aaaa", {.snapshots = {make_snapshot(4, 10, {window})}});
-  commit(tree, "aaaabbbb", {.snapshots = {make_snapshot(8, 10, {window})}});
-  commit(tree, "ccccccc", {.snapshots = {make_snapshot(7, 10)}});
+  tree::TokenTree tree(tree::kRecurrent);
+  const auto window = tree::make_block(0, 4, 1000);
+  commit(tree, "aaaa", {.snapshots = {tree::make_snapshot(4, 10, {window})}});
+  commit(tree, "aaaabbbb", {.snapshots = {tree::make_snapshot(8, 10, {window})}});
+  commit(tree, "ccccccc", {.snapshots = {tree::make_snapshot(7, 10)}});
   // Alone, the tip with its window is the heaviest of all.
   EXPECT_EQ(evicted(tree, {.needed = 11}), "s4 s8");
 }
 
 TEST_F(Eviction, ALotThatHoldsNothingOfUseIsFollowedByTheNextOne) {
   policy_.candidates_max = 1;
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaa", {4});
   grow(tree, "bbbb", {4});
   grow(tree, "cccc", {});
@@ -275,7 +274,7 @@ TEST_F(Eviction, ALotThatHoldsNothingOfUseIsFollowedByTheNextOne) {
 
 TEST_F(Eviction, ANewcomerOfLittleWorthIsTurnedAwayAfterOneLot) {
   policy_.candidates_max = 1;
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   grow(tree, "aaaa", {4});
   grow(tree, "bbbb", {});
   EXPECT_EQ(evicted(tree, {.needed = 1, .worth = 1e-9}), "") << "dead weight is in the next lot";
@@ -283,14 +282,14 @@ TEST_F(Eviction, ANewcomerOfLittleWorthIsTurnedAwayAfterOneLot) {
 }
 
 TEST_F(Eviction, ValueFollowsTheFormula) {
-  NodeFacts facts{.node = {1, 1},
-                  .hints = Hint::kTip,
-                  .last_use = 1000,
-                  .snapshot_last_use = 3000,
-                  .snapshot_bytes = 50,
-                  .block_bytes = 150,
-                  .recompute = 40,
-                  .shared_bytes = 150};
+  tree::NodeFacts facts{.node = {1, 1},
+                        .hints = Hint::kTip,
+                        .last_use = 1000,
+                        .snapshot_last_use = 3000,
+                        .snapshot_bytes = 50,
+                        .block_bytes = 150,
+                        .recompute = 40,
+                        .shared_bytes = 150};
   EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.87 / 62 * 40 / 200);
   EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_, {facts.node}),
                    0.05 / 17 * 40 / 50);
@@ -318,9 +317,9 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
 
 // Four by turns, and a is next: what was used last is wanted last.
 TEST_F(Eviction, WhereConversationsComeByTurnsTheYoungestGoesFirst) {
-  TokenTree tree(kHybrid);
+  tree::TokenTree tree(tree::kHybrid);
   ReturnAges returns;
-  std::map<std::string, Tick> last;
+  std::map<std::string, tree::Tick> last;
   const std::vector<std::string> all = {"aaaa", "bbbb", "cccc", "dddd"};
   for (int turn = 0; turn < 3; ++turn) {
     for (const std::string& path : all) {
@@ -349,35 +348,35 @@ TEST_F(Eviction, WhereConversationsComeByTurnsTheYoungestGoesFirst) {
 class Judge {
  public:
   struct Choice {
-    NodeFacts facts;
-    Held held = Held::kSnapshot;
+    tree::NodeFacts facts;
+    tree::Held held = tree::Held::kSnapshot;
     double value = 0;
-    EvictReason reason = EvictReason::kBudget;
+    tree::EvictReason reason = tree::EvictReason::kBudget;
   };
 
-  Judge(TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
+  Judge(tree::TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
       : tree_(tree), request_(request), policy_(policy) {
     const double tokens = static_cast<double>(tree.token_count() - tree.ghost_tokens());
-    mean_ = std::floor(static_cast<double>(tree.bytes(ByteKind::kBlocks).resident) / tokens);
+    mean_ = std::floor(static_cast<double>(tree.bytes(tree::ByteKind::kBlocks).resident) / tokens);
     if (!(mean_ >= 1.0)) mean_ = 1.0;
   }
 
   [[nodiscard]] std::vector<Choice> choices() const {
     std::vector<Choice> all;
-    std::map<NodeId, Tokens> holders;
-    for (const Held held : {Held::kSnapshot, Held::kBlocks}) {
-      for (NodeId at = tree_.oldest(held); at; at = tree_.newer(held, at)) {
+    std::map<tree::NodeId, Tokens> holders;
+    for (const tree::Held held : {tree::Held::kSnapshot, tree::Held::kBlocks}) {
+      for (tree::NodeId at = tree_.oldest(held); at; at = tree_.newer(held, at)) {
         holders[at] = tree_.tokens(at);
       }
     }
     for (const auto& [node, tokens] : holders) {
-      const NodeFacts facts = tree_.facts(node);
+      const tree::NodeFacts facts = tree_.facts(node);
       const bool on_way = is_on_way(facts, tokens);
       if (facts.has_snapshot) all.push_back(snapshot(facts, on_way));
       if (facts.row_tokens == 0 || on_way) continue;
       if (tree_.needs().snapshot) {
         if (!facts.has_snapshot && facts.snapshots_below == 0) {
-          all.push_back({facts, Held::kBlocks, 0, EvictReason::kDeadWeight});
+          all.push_back({facts, tree::Held::kBlocks, 0, tree::EvictReason::kDeadWeight});
         }
       } else if (is_outermost(facts, tokens, holders)) {
         all.push_back(rows(facts));
@@ -417,27 +416,27 @@ class Judge {
 
  private:
   // Among dead weight.
-  static std::pair<Tick, TokenPos> place_of(const Choice& choice) {
+  static std::pair<tree::Tick, TokenPos> place_of(const Choice& choice) {
     return {choice.facts.last_use, -choice.facts.range.end};
   }
   static bool begins_with(const Tokens& tokens, const Tokens& prefix) {
     return tokens.size() >= prefix.size() &&
            std::ranges::equal(prefix, std::span(tokens).first(prefix.size()));
   }
-  [[nodiscard]] bool is_on_way(const NodeFacts& facts, const Tokens& tokens) const {
-    const NodeId growing = request_.growing.node;
+  [[nodiscard]] bool is_on_way(const tree::NodeFacts& facts, const Tokens& tokens) const {
+    const tree::NodeId growing = request_.growing.node;
     return growing && tree_.facts(growing).space == facts.space &&
            begins_with(tree_.tokens(growing), tokens);
   }
-  [[nodiscard]] bool is_outermost(const NodeFacts& facts, const Tokens& tokens,
-                                  const std::map<NodeId, Tokens>& holders) const {
+  [[nodiscard]] bool is_outermost(const tree::NodeFacts& facts, const Tokens& tokens,
+                                  const std::map<tree::NodeId, Tokens>& holders) const {
     return std::ranges::none_of(holders, [&](const auto& other) {
       return other.first != facts.node && tree_.facts(other.first).space == facts.space &&
              begins_with(other.second, tokens);
     });
   }
 
-  [[nodiscard]] double worth(const ReuseOdds& odds, Tick used, const NodeFacts& facts,
+  [[nodiscard]] double worth(const ReuseOdds& odds, tree::Tick used, const tree::NodeFacts& facts,
                              double bytes) const {
     if (request_.loop != nullptr) {
       const std::uint64_t requests = request_.loop->age(used);
@@ -449,7 +448,7 @@ class Judge {
     const double age = static_cast<double>(request_.now - used) * 1e-3;
     return odds.weight * facts.recompute / ((age + odds.tau_s) * std::max(bytes, 1.0));
   }
-  [[nodiscard]] ReuseOdds odds(const NodeFacts& facts, bool on_way) const {
+  [[nodiscard]] ReuseOdds odds(const tree::NodeFacts& facts, bool on_way) const {
     if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 1) {
       return {policy_.proven.weight * facts.hits, policy_.proven.tau_s};
     }
@@ -457,26 +456,26 @@ class Judge {
     if (on_way || !(tip || facts.latest_prompt)) return policy_.interior;
     return facts.hints.has(Hint::kToolCall) ? policy_.tip_after_tool_call : policy_.tip;
   }
-  [[nodiscard]] Choice snapshot(const NodeFacts& facts, bool on_way) const {
+  [[nodiscard]] Choice snapshot(const tree::NodeFacts& facts, bool on_way) const {
     auto bytes = static_cast<double>(facts.snapshot_bytes);
     if (!on_way && facts.snapshots_below == 0) bytes += static_cast<double>(facts.shared_bytes);
     const ReuseOdds its = odds(facts, on_way);
     const bool interior = its.weight == policy_.interior.weight;
-    return {facts, Held::kSnapshot, worth(its, facts.snapshot_last_use, facts, bytes),
-            interior ? EvictReason::kThinned : EvictReason::kBudget};
+    return {facts, tree::Held::kSnapshot, worth(its, facts.snapshot_last_use, facts, bytes),
+            interior ? tree::EvictReason::kThinned : tree::EvictReason::kBudget};
   }
-  [[nodiscard]] Choice rows(const NodeFacts& facts) const {
+  [[nodiscard]] Choice rows(const tree::NodeFacts& facts) const {
     auto bytes = static_cast<double>(facts.block_bytes);
     if (bytes == 0) bytes = mean_ * facts.row_tokens;
-    return {facts, Held::kBlocks, worth(odds(facts, false), facts.last_use, facts, bytes),
-            EvictReason::kBudget};
+    return {facts, tree::Held::kBlocks, worth(odds(facts, false), facts.last_use, facts, bytes),
+            tree::EvictReason::kBudget};
   }
 
   ByteCount take(const Choice& choice, ByteCount missing) {
-    const EvictionNote note{choice.reason, request_.now};
-    const NodeFacts& facts = choice.facts;
-    if (choice.held == Held::kSnapshot) return tree_.evict_snapshot(facts.node, note).value();
-    if (choice.reason == EvictReason::kDeadWeight || facts.block_bytes <= missing) {
+    const tree::EvictionNote note{choice.reason, request_.now};
+    const tree::NodeFacts& facts = choice.facts;
+    if (choice.held == tree::Held::kSnapshot) return tree_.evict_snapshot(facts.node, note).value();
+    if (choice.reason == tree::EvictReason::kDeadWeight || facts.block_bytes <= missing) {
       return tree_.evict_rows(facts.node, 0, note).value();
     }
     TokenPos from = facts.range.end;
@@ -488,7 +487,7 @@ class Judge {
     return tree_.evict_rows(facts.node, from, note).value();
   }
 
-  TokenTree& tree_;
+  tree::TokenTree& tree_;
   const RoomRequest& request_;
   const EvictionPolicy& policy_;
   double mean_ = 1;
@@ -497,7 +496,7 @@ class Judge {
 // Two trees to which the same is done: one is made room in, the other is judged.
 class Twins {
  public:
-  Twins(StateNeeds needs, TokenPos tail_max, std::uint32_t seed)
+  Twins(tree::StateNeeds needs, TokenPos tail_max, std::uint32_t seed)
       : make_(tail_max), tree_(needs), twin_(needs) {
     make_.seed(seed);
   }
@@ -523,44 +522,44 @@ class Twins {
   unsigned below(unsigned limit) { return make_.below(limit); }
 
   void commit() {
-    const KnownPath path = make_.path(known_);
-    const auto keys = TreeOracle::keys(path.space, path.tokens);
+    const tree::KnownPath path = make_.path(known_);
+    const auto keys = tree::TreeOracle::keys(path.space, path.tokens);
     const auto blocks = make_.one_in(5) ? std::vector<ExtentBlockPtr>{} : make_.blocks(keys);
     std::vector<SnapshotPtr> snapshots;
     for (unsigned n = tree_.needs().snapshot ? below(4) : 0; n > 0; --n) {
       const auto length = static_cast<unsigned>(path.tokens.size());
       snapshots.push_back(make_.snapshot(keys, 1 + static_cast<TokenPos>(below(length))));
     }
-    for (TokenTree* tree : {&tree_, &twin_}) {
+    for (tree::TokenTree* tree : {&tree_, &twin_}) {
       (void)tree->commit({path.space, path.tokens, blocks, snapshots, {}, now_});
     }
     known_.push_back(path);
   }
 
-  NodeId random_node() {
-    const KnownPath path = make_.path(known_);
-    const Match match = tree_.match(path.space, path.tokens);
+  tree::NodeId random_node() {
+    const tree::KnownPath path = make_.path(known_);
+    const tree::Match match = tree_.match(path.space, path.tokens);
     if (match.stops.empty() || make_.one_in(3)) return match.node;
     return match.stops[below(static_cast<unsigned>(match.stops.size()))].node;
   }
   void use() {
-    const NodeId node = random_node();
+    const tree::NodeId node = random_node();
     if (!node) return;
     const bool hit = make_.one_in(2);
-    for (TokenTree* tree : {&tree_, &twin_}) {
+    for (tree::TokenTree* tree : {&tree_, &twin_}) {
       hit ? tree->record_hit(node, now_) : tree->touch(node, now_);
     }
   }
   void mark() {
     constexpr Hint kMarks[] = {Hint::kJunction, Hint::kSystemEnd, Hint::kPromptEnd, Hint::kToolCall,
                                Hint::kOffGrid};
-    const NodeId node = random_node();
+    const tree::NodeId node = random_node();
     const Hint hint = kMarks[below(5)];
     if (!node) return;
-    for (TokenTree* tree : {&tree_, &twin_}) tree->mark(node, hint);
+    for (tree::TokenTree* tree : {&tree_, &twin_}) tree->mark(node, hint);
   }
   void pin() {
-    const NodeId node = random_node();
+    const tree::NodeId node = random_node();
     if (!node || pins_.size() >= 2) return;
     pins_.emplace_back(tree_.pin(node), twin_.pin(node));
   }
@@ -587,17 +586,18 @@ class Twins {
     return violations.empty() ? std::string{} : violations.front();
   }
 
-  TreeMaker make_;
-  TokenTree tree_;
-  TokenTree twin_;
-  std::vector<std::pair<Pin, Pin>> pins_;
-  std::vector<KnownPath> known_;
+  tree::TreeMaker make_;
+  tree::TokenTree tree_;
+  tree::TokenTree twin_;
+  std::vector<std::pair<tree::Pin, tree::Pin>> pins_;
+  std::vector<tree::KnownPath> known_;
   ReturnAges returns_;
-  Tick now_ = 1;
+  tree::Tick now_ = 1;
 };
 
 TEST(EvictionModel, EveryVictimIsTheLeastValuableOfAllThatMayGo) {
-  constexpr StateNeeds kKinds[] = {kHybrid, kAttention, kRecurrent, kNothing};
+  constexpr tree::StateNeeds kKinds[] = {tree::kHybrid, tree::kAttention, tree::kRecurrent,
+                                         kNothing};
   for (std::uint32_t seed = 0; seed < 4000; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Twins twins(kKinds[seed % 4], seed % 3 == 0 ? 150 : 8, seed);
@@ -606,4 +606,4 @@ TEST(EvictionModel, EveryVictimIsTheLeastValuableOfAllThatMayGo) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

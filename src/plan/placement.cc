@@ -5,7 +5,7 @@
 
 #include "plan/cuts.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 const char* checkpoint_kind_name(CheckpointKind kind) {
   switch (kind) {
@@ -162,4 +162,4 @@ TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback) {
   return static_cast<TokenPos>(checkpoint / extent->bytes_per_token / 2);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -34,7 +34,7 @@
 #include "state/parts.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 enum class CheckpointKind {
   kStep,  // inside a long message
@@ -100,4 +100,4 @@ struct Room {
 // has no such measure; its checkpoints keep `fallback` tokens.
 [[nodiscard]] TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback);
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

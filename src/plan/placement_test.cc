@@ -6,7 +6,7 @@
 
 #include "state/grid.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 using enum CheckpointKind;
@@ -122,4 +122,4 @@ TEST(SystemEnd, IsThatOfAllSystemMessagesAtTheBeginning) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -34,18 +34,18 @@ double ReturnAges::end_of(std::size_t bin) {
   return 16.0 * std::exp2(static_cast<double>(bin - 15) / 4.0);
 }
 
-Tick ReturnAges::begin(Tick now) {
+tree::Tick ReturnAges::begin(tree::Tick now) {
   if (!begun_.empty()) now = std::max(now, begun_.back() + 1);
   begun_.push_back(now);
   if (begun_.size() > kTicksMax) begun_.pop_front();
   return now;
 }
 
-std::uint64_t ReturnAges::age(Tick tick) const {
+std::uint64_t ReturnAges::age(tree::Tick tick) const {
   return static_cast<std::uint64_t>(begun_.end() - std::ranges::upper_bound(begun_, tick));
 }
 
-void ReturnAges::note(TokenPos tokens, TokenPos known, Tick last_use) {
+void ReturnAges::note(TokenPos tokens, TokenPos known, tree::Tick last_use) {
   constexpr double kKept = 1.0 - 1.0 / kMemory;
   for (double& bin : returned_) bin *= kKept;
   touched_ = touched_ * kKept + tokens;
@@ -99,4 +99,4 @@ bool ReturnAges::loops(double capacity) const {
   return false;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

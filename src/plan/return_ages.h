@@ -28,18 +28,18 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 class ReturnAges {
  public:
   // The next request begins. Returns its tick: `now`, or later if another one began then.
-  Tick begin(Tick now);
+  tree::Tick begin(tree::Tick now);
   // Requests that began after this one did.
-  [[nodiscard]] std::uint64_t age(Tick tick) const;
+  [[nodiscard]] std::uint64_t age(tree::Tick tick) const;
 
   // The request at hand has this many tokens of its own, of which it found `known` that were last
   // used at `last_use`.
-  void note(TokenPos tokens, TokenPos known, Tick last_use);
+  void note(TokenPos tokens, TokenPos known, tree::Tick last_use);
 
   // What is held until it has to go, where memory holds `capacity` tokens, would rather be kept
   // than what comes.
@@ -53,7 +53,7 @@ class ReturnAges {
   [[nodiscard]] static double end_of(std::size_t bin);
   void work_out() const;
 
-  std::deque<Tick> begun_;                // of the latest requests, ascending
+  std::deque<tree::Tick> begun_;          // of the latest requests, ascending
   std::array<double, kBins> returned_{};  // tokens that came back, by age
   double touched_ = 0;                    // all tokens of requests
   double requests_ = 0;
@@ -62,4 +62,4 @@ class ReturnAges {
   mutable std::array<double, kBins + 1> density_{};  // [0]: of a newcomer; else at the end of a bin
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -5,13 +5,13 @@
 #include <map>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 // Conversations of 100 tokens, named by numbers.
 class Callers {
  public:
-  explicit Callers(Tick pace) : pace_(pace) {}
+  explicit Callers(tree::Tick pace) : pace_(pace) {}
 
   void call(int who) {
     const bool known = last_.contains(who);
@@ -23,9 +23,9 @@ class Callers {
   ReturnAges ages;
 
  private:
-  Tick pace_;
-  Tick now_ = 0;
-  std::map<int, Tick> last_;
+  tree::Tick pace_;
+  tree::Tick now_ = 0;
+  std::map<int, tree::Tick> last_;
 };
 
 TEST(ReturnAges, NothingIsKnownAtFirst) {
@@ -36,9 +36,9 @@ TEST(ReturnAges, NothingIsKnownAtFirst) {
 
 TEST(ReturnAges, CountsRequestsAndNotTime) {
   ReturnAges ages;
-  const Tick first = ages.begin(1000);
+  const tree::Tick first = ages.begin(1000);
   EXPECT_EQ(ages.age(first), 0U);
-  const Tick second = ages.begin(1000);
+  const tree::Tick second = ages.begin(1000);
   EXPECT_GT(second, first) << "no two have the same tick";
   ages.begin(900'000);
   EXPECT_EQ(ages.age(first), 2U);
@@ -96,4 +96,4 @@ TEST(ReturnAges, ALoopThatEndedIsForgotten) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -4,7 +4,7 @@
 
 #include "plan/cuts.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::vector<TokenPos> run_cuts(const RunCutsInput& input) {
   return cuts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -31,7 +31,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 struct RunCutsInput {
   std::span<const TokenPos> grid;  // of the prompt, ascending
@@ -51,4 +51,4 @@ struct RunCutsInput {
 // A difference nearer than this to the cut before it is not worth a chunk.
 inline constexpr TokenPos kJunctionWorth = 16;
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 using Cuts = std::vector<TokenPos>;
@@ -116,4 +116,4 @@ TEST(RunCuts, TheHeadersEndStaysThoughAJunctionLiesBehindIt) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

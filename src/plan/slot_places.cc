@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::size_t least_missed(std::span<const Checkpoint> places, TokenPos end) {
   return least;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

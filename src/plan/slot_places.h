@@ -23,7 +23,7 @@
 
 #include "plan/placement.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // What dropping place `index` costs, in tokens times likelihood.
 // REQUIRES: places ascend, none lies beyond `end`, where the slot's path ends or will end.
@@ -33,4 +33,4 @@ namespace holdfast {
 // REQUIRES: as above, and there is one.
 [[nodiscard]] std::size_t least_missed(std::span<const Checkpoint> places, TokenPos end);
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 using Kind = CheckpointKind;
@@ -94,4 +94,4 @@ TEST(SlotPlaces, WhatIsMissedIsWhatIsReadAgain) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

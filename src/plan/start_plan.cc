@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "plan/cuts.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 const char* start_source_name(StartSource source) {
   switch (source) {
@@ -33,13 +33,13 @@ TokenPos limit_of(const StartInput& input) {
 }
 
 // The stop at exactly this position, or null.
-const Stop* stop_at(const Match& match, TokenPos position) {
-  const auto stop = std::ranges::lower_bound(match.stops, position, {}, &Stop::position);
+const tree::Stop* stop_at(const tree::Match& match, TokenPos position) {
+  const auto stop = std::ranges::lower_bound(match.stops, position, {}, &tree::Stop::position);
   return stop == match.stops.end() || stop->position != position ? nullptr : &*stop;
 }
 
 // The deepest stop that is not beyond `limit` and fits, or null.
-const Stop* deepest_stop(const Match& match, TokenPos limit, const auto& fits) {
+const tree::Stop* deepest_stop(const tree::Match& match, TokenPos limit, const auto& fits) {
   for (auto stop = match.stops.rbegin(); stop != match.stops.rend(); ++stop) {
     if (stop->position <= limit && fits(*stop)) return &*stop;
   }
@@ -47,13 +47,13 @@ const Stop* deepest_stop(const Match& match, TokenPos limit, const auto& fits) {
 }
 
 // The node whose edge holds the token before `position`.
-NodeId node_holding(const Match& match, TokenPos position) {
-  const auto stop = std::ranges::lower_bound(match.stops, position, {}, &Stop::position);
+tree::NodeId node_holding(const tree::Match& match, TokenPos position) {
+  const auto stop = std::ranges::lower_bound(match.stops, position, {}, &tree::Stop::position);
   return stop == match.stops.end() ? match.node : stop->node;
 }
 
 // B2 for a state of memory. One that ends where the match does is that of a whole prompt.
-bool may_keep(const Match& match, const Stop& stop, Cuts cuts, bool deterministic) {
+bool may_keep(const tree::Match& match, const tree::Stop& stop, Cuts cuts, bool deterministic) {
   return on_grid(cuts, stop.position) || stop.position == match.length ||
          (!deterministic && stop.marks.has(Hint::kOffGrid));
 }
@@ -68,7 +68,7 @@ struct Way {
   const LiveState* slot = nullptr;
   StartSource source = StartSource::kNothing;
   TokenPos keep = 0;
-  NodeId node;  // of memory
+  tree::NodeId node;  // of memory
   ByteCount bytes_in = 0;
   ByteCount cost = 0;
 };
@@ -96,7 +96,7 @@ bool may_keep(const StartInput& input, const PlaceInSlot& place) {
 
 // A snapshot that the slot's own rows can be joined with.
 struct InPlace {
-  NodeId node;  // of memory; none: the slot's own
+  tree::NodeId node;  // of memory; none: the slot's own
   TokenPos position = 0;
 };
 
@@ -108,7 +108,7 @@ std::optional<InPlace> snapshot_in_place(const StartInput& input, const LiveStat
   for (const PlaceInSlot& place : slot.places) {
     if (place.position <= limit && may_keep(input, place)) best = InPlace{{}, place.position};
   }
-  const Stop* stop = deepest_stop(*input.match, limit, [&](const Stop& at) {
+  const tree::Stop* stop = deepest_stop(*input.match, limit, [&](const tree::Stop& at) {
     return at.has_snapshot && may_keep(*input.match, at, input.cuts, input.deterministic);
   });
   if (stop && (!best || stop->position > best->position))
@@ -212,10 +212,10 @@ StartPlan plan_start(const StartInput& input) {
           best->bytes_in,   best->cost,   actions_of(input, *best)};
 }
 
-TokenPos deepest_in_memory(const Match& match, std::span<const TokenPos> cuts, TokenPos limit,
+TokenPos deepest_in_memory(const tree::Match& match, std::span<const TokenPos> cuts, TokenPos limit,
                            bool deterministic) {
   if (match.cuts_anywhere) limit = std::min(limit, match.covered);
-  const Stop* stop = deepest_stop(match, limit, [&](const Stop& at) {
+  const tree::Stop* stop = deepest_stop(match, limit, [&](const tree::Stop& at) {
     return at.restorable && may_keep(match, at, cuts, deterministic);
   });
   const TokenPos at_stop = stop ? stop->position : 0;
@@ -235,13 +235,13 @@ bool is_decoded(const StartInput& input, const LiveState& slot, const StartPlan&
   if (plan.source == StartSource::kLive) return plan.keep > slot.exact;
   const PlaceInSlot* place = place_at(slot, plan.keep);
   if (plan.source == StartSource::kSnapshotInPlace && place && place->off_grid) return true;
-  const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
+  const tree::Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
   return stop && stop->marks.has(Hint::kOffGrid);
 }
 
 bool is_there(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
   const TokenPos rows = rows_of(input, slot);
-  const Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
+  const tree::Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
   const bool snapshot = (stop && stop->has_snapshot) || place_at(slot, plan.keep);
   switch (plan.source) {
     case StartSource::kNothing: return true;
@@ -266,7 +266,8 @@ std::optional<StartAction> change_of(const StartInput& input, const LiveState& s
     case StartSource::kSnapshotInPlace: {
       const PlaceInSlot* own = place_at(slot, plan.keep);
       const bool its_own = own && may_keep(input, *own);
-      return LoadSnapshot{its_own ? NodeId{} : node_holding(*input.match, plan.keep), plan.keep};
+      return LoadSnapshot{its_own ? tree::NodeId{} : node_holding(*input.match, plan.keep),
+                          plan.keep};
     }
     case StartSource::kMemory:
       return RestoreState{node_holding(*input.match, plan.keep), plan.keep};
@@ -317,4 +318,4 @@ std::vector<std::string> check_start_plan(const StartInput& input, const StartPl
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -44,7 +44,7 @@
 #include "state/tokens.h"
 #include "tree/match.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 enum class StartSource {
   kNothing,          // the slot is emptied
@@ -83,9 +83,9 @@ struct StartCosts {
 
 struct StartInput {
   TokenPos prompt_length = 0;
-  std::span<const TokenPos> cuts;    // the prompt's grid, ascending
-  const Match* match = nullptr;      // of memory; null: there is none, or it may not be used
-  std::span<const LiveState> slots;  // at least one
+  std::span<const TokenPos> cuts;      // the prompt's grid, ascending
+  const tree::Match* match = nullptr;  // of memory; null: there is none, or it may not be used
+  std::span<const LiveState> slots;    // at least one
   StartCosts costs;
   bool deterministic = false;
   bool end_known = false;  // the logits of its last token are at hand
@@ -102,12 +102,12 @@ struct CutLive {
   bool operator==(const CutLive&) const = default;
 };
 struct LoadSnapshot {
-  NodeId node;  // of memory; none: the slot's own
+  tree::NodeId node;  // of memory; none: the slot's own
   TokenPos position = 0;
   bool operator==(const LoadSnapshot&) const = default;
 };
 struct RestoreState {
-  NodeId node;  // whose edge holds the last token of the state
+  tree::NodeId node;  // whose edge holds the last token of the state
   TokenPos position = 0;
   bool operator==(const RestoreState&) const = default;
 };
@@ -137,7 +137,7 @@ struct StartPlan {
 
 // The deepest position up to `limit` at which memory could bring this prompt back, whatever
 // it costs; 0 if none.
-[[nodiscard]] TokenPos deepest_in_memory(const Match& match, std::span<const TokenPos> cuts,
+[[nodiscard]] TokenPos deepest_in_memory(const tree::Match& match, std::span<const TokenPos> cuts,
                                          TokenPos limit, bool deterministic);
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

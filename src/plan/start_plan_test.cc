@@ -10,7 +10,7 @@
 
 #include "tree/testing/tree_fixture.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // So that a failing test says what was planned.
 static std::ostream& operator<<(std::ostream& out, const StartPlan& plan) {
@@ -20,7 +20,6 @@ static std::ostream& operator<<(std::ostream& out, const StartPlan& plan) {
 
 namespace {
 
-using namespace tree_testing;
 using enum StartSource;
 
 constexpr ByteCount kKiB = 1024;
@@ -34,20 +33,20 @@ std::function<bool(TokenPos)> last_tokens(TokenPos length, TokenPos depth) {
 }
 
 // Places of a matched path, without a tree.
-Match hybrid_match(TokenPos matched, const std::vector<Stop>& stops) {
-  Match match{.matched = matched, .covered = matched, .stops = stops};
+tree::Match hybrid_match(TokenPos matched, const std::vector<tree::Stop>& stops) {
+  tree::Match match{.matched = matched, .covered = matched, .stops = stops};
   if (!stops.empty()) match.node = stops.back().node;
   return match;
 }
-Match attention_match(TokenPos covered, const std::vector<Stop>& stops) {
-  Match match = hybrid_match(covered, stops);
+tree::Match attention_match(TokenPos covered, const std::vector<tree::Stop>& stops) {
+  tree::Match match = hybrid_match(covered, stops);
   match.cuts_anywhere = true;
   return match;
 }
-Stop checkpoint(std::uint32_t node, TokenPos position, Hints marks = {}) {
+tree::Stop checkpoint(std::uint32_t node, TokenPos position, Hints marks = {}) {
   return {{node, 1}, position, true, true, marks};
 }
-Stop place(std::uint32_t node, TokenPos position, Hints marks = {}) {
+tree::Stop place(std::uint32_t node, TokenPos position, Hints marks = {}) {
   return {{node, 1}, position, false, true, marks};
 }
 
@@ -105,7 +104,7 @@ TEST_F(Start, AConversationThatGoesOnKeepsItsWholeState) {
 TEST_F(Start, APromptWhoseEndIsKnownNeedNotBeReadAtAll) {
   make_hybrid();
   cuts_.pop_back();
-  Match match = hybrid_match(1000, {checkpoint(1, 900), checkpoint(2, 1000)});
+  tree::Match match = hybrid_match(1000, {checkpoint(1, 900), checkpoint(2, 1000)});
   match.length = 1000;
   input_.match = &match;
   slots_ = {{.slot = 0}};
@@ -165,7 +164,7 @@ TEST_F(Start, ACutThatIsRefusedIsFollowedByTheOneBefore) {
 
 TEST_F(Start, ASnapshotJoinsTheRowsThatTheSlotStillHas) {
   make_hybrid();
-  const Match match = hybrid_match(950, {checkpoint(1, 300), checkpoint(2, 700)});
+  const tree::Match match = hybrid_match(950, {checkpoint(1, 300), checkpoint(2, 700)});
   input_.match = &match;
   slots_ = {{.slot = 0},
             {.slot = 1, .length = 820, .common = 750, .exact = 800, .can_cut = only_at(820)}};
@@ -175,7 +174,7 @@ TEST_F(Start, ASnapshotJoinsTheRowsThatTheSlotStillHas) {
 
 TEST_F(Start, RowsAndSnapshotComeFromMemoryWhereTheSlotHasNeither) {
   make_hybrid();
-  const Match match = hybrid_match(950, {checkpoint(1, 300), checkpoint(2, 700)});
+  const tree::Match match = hybrid_match(950, {checkpoint(1, 300), checkpoint(2, 700)});
   input_.match = &match;
   slots_ = {{.slot = 0}};
   expect(0, kMemory, 700, {RestoreState{{2, 1}, 700}, read_from(700)});
@@ -183,8 +182,8 @@ TEST_F(Start, RowsAndSnapshotComeFromMemoryWhereTheSlotHasNeither) {
 }
 
 TEST_F(Start, AStateOfAttentionIsRestoredAtACutInsideAnEdge) {
-  const Match match = attention_match(950, {place(1, 300)});
-  Match with_edge = match;
+  const tree::Match match = attention_match(950, {place(1, 300)});
+  tree::Match with_edge = match;
   with_edge.node = {2, 1};
   input_.match = &with_edge;
   slots_ = {{.slot = 0}};
@@ -194,7 +193,7 @@ TEST_F(Start, AStateOfAttentionIsRestoredAtACutInsideAnEdge) {
 }
 
 TEST_F(Start, ADecodedStateIsRestoredWhereItEnds) {
-  const Match match = attention_match(950, {place(1, 300), place(2, 930, Hint::kOffGrid)});
+  const tree::Match match = attention_match(950, {place(1, 300), place(2, 930, Hint::kOffGrid)});
   input_.match = &match;
   slots_ = {{.slot = 0}};
   expect(0, kMemory, 930, {RestoreState{{2, 1}, 930}, read_from(930)});
@@ -203,7 +202,7 @@ TEST_F(Start, ADecodedStateIsRestoredWhereItEnds) {
 }
 
 TEST_F(Start, AnEmptySlotIsFilledFromMemoryBeforeAConversationIsBroken) {
-  const Match match = attention_match(300, {place(1, 300)});
+  const tree::Match match = attention_match(300, {place(1, 300)});
   input_.match = &match;
   slots_ = {{.slot = 0},
             {.slot = 1, .length = 5000, .common = 300, .exact = 5000, .can_cut = anywhere}};
@@ -221,7 +220,7 @@ TEST_F(Start, WithoutMemoryABrokenConversationCountsInTokens) {
 }
 
 TEST_F(Start, WhatWouldBeLostIsStoredFirst) {
-  const Match match = attention_match(300, {place(1, 300)});
+  const tree::Match match = attention_match(300, {place(1, 300)});
   input_.match = &match;
   slots_ = {{.slot = 0,
              .length = 500,
@@ -235,7 +234,7 @@ TEST_F(Start, WhatWouldBeLostIsStoredFirst) {
 }
 
 TEST_F(Start, AConversationThatIsSavedMakesWayBeforeOneThatIsNot) {
-  const Match match = attention_match(0, {});
+  const tree::Match match = attention_match(0, {});
   input_.match = &match;
   slots_ = {{.slot = 0, .length = 500, .can_cut = anywhere, .unsaved = 1, .last_used = 1},
             {.slot = 1, .length = 500, .can_cut = anywhere, .last_used = 9}};
@@ -244,7 +243,7 @@ TEST_F(Start, AConversationThatIsSavedMakesWayBeforeOneThatIsNot) {
 
 TEST_F(Start, WhatTakesLongerToMoveThanToReadIsRead) {
   input_.costs.token = kKiB / 2;
-  const Match match = attention_match(900, {place(1, 900)});
+  const tree::Match match = attention_match(900, {place(1, 900)});
   input_.match = &match;
   slots_ = {{.slot = 0}};
   expect(0, kNothing, 0, {read_from(0)});
@@ -258,13 +257,13 @@ TEST_F(Start, APromptOfOneTokenKeepsNothing) {
 
 TEST_F(Start, TheDeepestPlaceInMemoryDoesNotDependOnCosts) {
   const std::vector<TokenPos> cuts = {100, 200, 300};
-  const Match hybrid =
+  const tree::Match hybrid =
       hybrid_match(260, {checkpoint(1, 100), place(2, 200), checkpoint(3, 250, Hint::kOffGrid)});
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 999, false), 250);
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 999, true), 200);
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 199, false), 100);
   EXPECT_EQ(deepest_in_memory(hybrid, cuts, 99, false), 0);
-  const Match attention = attention_match(260, {place(1, 50)});
+  const tree::Match attention = attention_match(260, {place(1, 50)});
   EXPECT_EQ(deepest_in_memory(attention, cuts, 999, false), 200);
   EXPECT_EQ(deepest_in_memory(attention, cuts, 199, false), 100);
   EXPECT_EQ(deepest_in_memory(attention, cuts, 99, false), 0);
@@ -300,7 +299,7 @@ class BrokenStart : public Start {
     return other;
   }
 
-  Match match_;
+  tree::Match match_;
   StartPlan good_;
 };
 
@@ -369,7 +368,7 @@ class RandomStart {
       if (one_in(2)) cuts_.push_back(p);
     }
     for (unsigned n = below(6); n > 0; --n) commit();
-    match_ = tree_.match(kSpace, prompt_);
+    match_ = tree_.match(tree::kSpace, prompt_);
     for (unsigned n = 1 + below(3); n > 0; --n) slots_.push_back(slot(static_cast<int>(n)));
     input_.prompt_length = length_of(prompt_);
     input_.cuts = cuts_;
@@ -404,7 +403,8 @@ class RandomStart {
   }
 
  private:
-  static constexpr StateNeeds kKinds[] = {kHybrid, kAttention, kRecurrent, kHybrid};
+  static constexpr tree::StateNeeds kKinds[] = {tree::kHybrid, tree::kAttention, tree::kRecurrent,
+                                                tree::kHybrid};
 
   unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
   bool one_in(unsigned n) { return below(n) == 0; }
@@ -429,14 +429,14 @@ class RandomStart {
     const Tokens tokens = relative();
     std::vector<ExtentBlockPtr> blocks;
     std::vector<SnapshotPtr> snapshots;
-    std::vector<PlacedHints> marks;
+    std::vector<tree::PlacedHints> marks;
     const unsigned missing = 2 + below(20);
     for (TokenPos p = 1; p <= length_of(tokens); ++p) {
-      if (!one_in(missing)) blocks.push_back(make_block(p - 1, p));
-      if (tree_.needs().snapshot && one_in(3)) snapshots.push_back(make_snapshot(p));
+      if (!one_in(missing)) blocks.push_back(tree::make_block(p - 1, p));
+      if (tree_.needs().snapshot && one_in(3)) snapshots.push_back(tree::make_snapshot(p));
       if (one_in(6)) marks.push_back({p, one_in(2) ? Hint::kOffGrid : Hint::kMessageEnd});
     }
-    (void)tree_.commit({kSpace, tokens, blocks, snapshots, marks, ++now_});
+    (void)tree_.commit({tree::kSpace, tokens, blocks, snapshots, marks, ++now_});
   }
 
   LiveState slot(int number) {
@@ -459,7 +459,7 @@ class RandomStart {
   [[nodiscard]] bool is_cut(TokenPos p) const { return std::ranges::count(cuts_, p) > 0; }
   [[nodiscard]] bool has_stop(TokenPos p, const auto& fits) const {
     return std::ranges::any_of(match_.stops,
-                               [&](const Stop& s) { return s.position == p && fits(s); });
+                               [&](const tree::Stop& s) { return s.position == p && fits(s); });
   }
 
   // B1, B2 and B3 as they are written.
@@ -468,19 +468,21 @@ class RandomStart {
     if (source == kNothing) return true;
     const bool exact = input_.deterministic;
     const bool decoded =
-        source == kLive ? keep > slot.exact
-                        : has_stop(keep, [](const Stop& s) { return s.marks.has(Hint::kOffGrid); });
-    const bool whole = keep == input_.prompt_length && source != kLive &&
-                       has_stop(keep, [](const Stop& s) { return s.has_snapshot || s.restorable; });
+        source == kLive
+            ? keep > slot.exact
+            : has_stop(keep, [](const tree::Stop& s) { return s.marks.has(Hint::kOffGrid); });
+    const bool whole =
+        keep == input_.prompt_length && source != kLive &&
+        has_stop(keep, [](const tree::Stop& s) { return s.has_snapshot || s.restorable; });
     if (!is_cut(keep) && !whole && (exact || !decoded)) return false;
     const bool has_rows = keep <= slot.common && (!exact || keep <= slot.exact);
     if (source == kLive) return has_rows && slot.can_cut(keep);
     if (!input_.match) return false;
     if (source == kSnapshotInPlace) {
-      return has_rows && has_stop(keep, [](const Stop& s) { return s.has_snapshot; });
+      return has_rows && has_stop(keep, [](const tree::Stop& s) { return s.has_snapshot; });
     }
     if (match_.cuts_anywhere) return keep <= match_.covered;
-    return has_stop(keep, [](const Stop& s) { return s.restorable; });
+    return has_stop(keep, [](const tree::Stop& s) { return s.restorable; });
   }
 
   [[nodiscard]] ByteCount cost(const LiveState& slot, StartSource source, TokenPos keep) const {
@@ -499,13 +501,13 @@ class RandomStart {
   }
 
   std::mt19937 random_;
-  TokenTree tree_;
+  tree::TokenTree tree_;
   Tokens prompt_;
   std::vector<TokenPos> cuts_;
-  Match match_;
+  tree::Match match_;
   std::vector<LiveState> slots_;
   StartInput input_;
-  Tick now_ = 0;
+  tree::Tick now_ = 0;
 };
 
 TEST(StartModel, NoOtherWayToBeginCostsLess) {
@@ -524,4 +526,4 @@ TEST(StartModel, NoOtherWayToBeginCostsLess) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -173,4 +173,4 @@ std::vector<std::string> TimesBySize::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -41,7 +41,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // A mean of the latest times that a few odd ones do not move. Two times alone are not
 // believed, and later ones enter as the second shortest of five: work that waited for
@@ -145,4 +145,4 @@ class TimesBySize {
   std::array<MiddleTime, kSettling> extra_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace holdfast {
+namespace holdfast::plan {
 
 namespace {
 
@@ -207,4 +207,4 @@ std::vector<std::string> TurnPace::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -57,7 +57,7 @@
 #include "state/parts.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 // How long work takes that has a price for each piece and one for its size: chunks and their
 // tokens, copies and their bytes. Fitted to the latest few times. Pieces that were all of one
@@ -167,4 +167,4 @@ class TurnPace {
   double owed_ms_ = 0.0;  // of steps, after which reading goes on in any case
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

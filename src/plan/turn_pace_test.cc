@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::plan {
 namespace {
 
 constexpr TokenPos kEndless = 1 << 30;
@@ -287,4 +287,4 @@ TEST(TurnPace, WhereNobodyWritesNothingIsOwed) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::plan

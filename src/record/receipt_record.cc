@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -24,7 +24,7 @@ Enum get_enum(RecordReader& in, Enum last) {
   return in.failed() ? Enum{} : static_cast<Enum>(value);
 }
 
-void put_difference(RecordWriter& out, const std::optional<Difference>& difference) {
+void put_difference(RecordWriter& out, const std::optional<cache::Difference>& difference) {
   out.truth(difference.has_value());
   if (!difference) return;
   out.position(difference->position);
@@ -35,9 +35,9 @@ void put_difference(RecordWriter& out, const std::optional<Difference>& differen
   out.position(difference->message_begin);
 }
 
-std::optional<Difference> get_difference(RecordReader& in) {
+std::optional<cache::Difference> get_difference(RecordReader& in) {
   if (!in.truth()) return std::nullopt;
-  Difference difference;
+  cache::Difference difference;
   difference.position = in.position();
   difference.known = get_tokens(in);
   difference.sent = get_tokens(in);
@@ -47,7 +47,7 @@ std::optional<Difference> get_difference(RecordReader& in) {
   return difference;
 }
 
-void put_companion(RecordWriter& out, const std::optional<CompanionReceipt>& companion) {
+void put_companion(RecordWriter& out, const std::optional<cache::CompanionReceipt>& companion) {
   out.truth(companion.has_value());
   if (!companion) return;
   out.text(companion->name);
@@ -63,9 +63,9 @@ void put_companion(RecordWriter& out, const std::optional<CompanionReceipt>& com
   }
 }
 
-std::optional<CompanionReceipt> get_companion(RecordReader& in) {
+std::optional<cache::CompanionReceipt> get_companion(RecordReader& in) {
   if (!in.truth()) return std::nullopt;
-  CompanionReceipt companion;
+  cache::CompanionReceipt companion;
   companion.name = in.text();
   companion.held = in.position();
   companion.from_memory = in.position();
@@ -80,25 +80,25 @@ std::optional<CompanionReceipt> get_companion(RecordReader& in) {
   return companion;
 }
 
-void put_missing(RecordWriter& out, const Missing& missing) {
+void put_missing(RecordWriter& out, const cache::Missing& missing) {
   out.byte(static_cast<std::uint8_t>(missing.why));
   out.position(missing.position);
   out.byte(static_cast<std::uint8_t>(missing.evicted.reason));
   out.number(missing.evicted.when);
   out.real(missing.evicted_ago_ms);
-  if (missing.why != MissReason::kForeign) return;
+  if (missing.why != cache::MissReason::kForeign) return;
   out.text(missing.made_by);
   out.text(missing.flags);
 }
 
-Missing get_missing(RecordReader& in) {
-  Missing missing;
-  missing.why = get_enum(in, kMissReasonLast);
+cache::Missing get_missing(RecordReader& in) {
+  cache::Missing missing;
+  missing.why = get_enum(in, cache::kMissReasonLast);
   missing.position = in.position();
-  missing.evicted.reason = get_enum(in, EvictReason::kDisproved);
+  missing.evicted.reason = get_enum(in, tree::EvictReason::kDisproved);
   missing.evicted.when = in.number();
   missing.evicted_ago_ms = in.real();
-  if (missing.why != MissReason::kForeign) return missing;
+  if (missing.why != cache::MissReason::kForeign) return missing;
   missing.made_by = in.text();
   missing.flags = in.text();
   return missing;
@@ -106,7 +106,7 @@ Missing get_missing(RecordReader& in) {
 
 }  // namespace
 
-void encode_receipt(RecordWriter& out, const Receipt& receipt) {
+void encode_receipt(RecordWriter& out, const cache::Receipt& receipt) {
   out.text(receipt.id);
   out.text(receipt.response);
   out.text(receipt.tenant);
@@ -136,7 +136,7 @@ void encode_receipt(RecordWriter& out, const Receipt& receipt) {
   out.truth(receipt.complete);
 }
 
-void decode_receipt(RecordReader& in, Receipt& receipt) {
+void decode_receipt(RecordReader& in, cache::Receipt& receipt) {
   receipt.id = in.text();
   receipt.response = in.text();
   receipt.tenant = in.text();
@@ -146,7 +146,7 @@ void decode_receipt(RecordReader& in, Receipt& receipt) {
   receipt.matched = in.position();
   receipt.restorable = in.position();
   receipt.restored = in.position();
-  receipt.source = get_enum(in, StartSource::kMemory);
+  receipt.source = get_enum(in, plan::StartSource::kMemory);
   receipt.recomputed = in.position();
   receipt.bytes_in = in.number();
   receipt.bytes_out = in.number();
@@ -201,8 +201,8 @@ class Comparison {
   std::vector<FieldDifference> differences_;
 };
 
-void compare(Comparison& all, const std::optional<Difference>& a,
-             const std::optional<Difference>& b, bool private_form) {
+void compare(Comparison& all, const std::optional<cache::Difference>& a,
+             const std::optional<cache::Difference>& b, bool private_form) {
   all.same("difference", a.has_value(), b.has_value());
   if (!a || !b) return;
   all.same("difference.position", a->position, b->position);
@@ -214,8 +214,8 @@ void compare(Comparison& all, const std::optional<Difference>& a,
   all.same("difference.sent", a->sent, b->sent);
 }
 
-void compare(Comparison& all, const std::optional<CompanionReceipt>& a,
-             const std::optional<CompanionReceipt>& b) {
+void compare(Comparison& all, const std::optional<cache::CompanionReceipt>& a,
+             const std::optional<cache::CompanionReceipt>& b) {
   all.same("companion", a.has_value(), b.has_value());
   if (!a || !b) return;
   all.same("companion.name", a->name, b->name);
@@ -224,11 +224,12 @@ void compare(Comparison& all, const std::optional<CompanionReceipt>& a,
   all.same("companion.missing", a->missing, b->missing);
 }
 
-void compare(Comparison& all, const Missing& a, const Missing& b) {
-  all.same<std::string>("missing.why", miss_reason_name(a.why), miss_reason_name(b.why));
+void compare(Comparison& all, const cache::Missing& a, const cache::Missing& b) {
+  all.same<std::string>("missing.why", cache::miss_reason_name(a.why),
+                        cache::miss_reason_name(b.why));
   all.same("missing.position", a.position, b.position);
-  all.same<std::string>("missing.evicted.reason", evict_reason_name(a.evicted.reason),
-                        evict_reason_name(b.evicted.reason));
+  all.same<std::string>("missing.evicted.reason", tree::evict_reason_name(a.evicted.reason),
+                        tree::evict_reason_name(b.evicted.reason));
   all.same("missing.evicted.when", a.evicted.when, b.evicted.when);
   all.same("missing.evicted_ago_ms", a.evicted_ago_ms, b.evicted_ago_ms);
   all.same("missing.made_by", a.made_by, b.made_by);
@@ -237,17 +238,18 @@ void compare(Comparison& all, const Missing& a, const Missing& b) {
 
 }  // namespace
 
-std::vector<FieldDifference> compare_receipts(const Receipt& recorded, const Receipt& replayed,
-                                              bool private_form) {
+std::vector<FieldDifference> compare_receipts(const cache::Receipt& recorded,
+                                              const cache::Receipt& replayed, bool private_form) {
   Comparison all;
-  const Receipt& a = recorded;
-  const Receipt& b = replayed;
+  const cache::Receipt& a = recorded;
+  const cache::Receipt& b = replayed;
   all.same("slot", a.slot, b.slot);
   all.same("prompt_tokens", a.prompt_tokens, b.prompt_tokens);
   all.same("matched", a.matched, b.matched);
   all.same("restorable", a.restorable, b.restorable);
   all.same("restored", a.restored, b.restored);
-  all.same<std::string>("source", start_source_name(a.source), start_source_name(b.source));
+  all.same<std::string>("source", plan::start_source_name(a.source),
+                        plan::start_source_name(b.source));
   all.same("recomputed", a.recomputed, b.recomputed);
   all.same("bytes_in", a.bytes_in, b.bytes_in);
   all.same("bytes_out", a.bytes_out, b.bytes_out);
@@ -270,7 +272,7 @@ const std::vector<std::string>& given_fields() {
   return fields;
 }
 
-void take_given_fields(const Receipt& from, Receipt& to) {
+void take_given_fields(const cache::Receipt& from, cache::Receipt& to) {
   to.id = from.id;
   to.response = from.response;
   to.tenant = from.tenant;
@@ -283,4 +285,4 @@ void take_given_fields(const Receipt& from, Receipt& to) {
   if (from.companion && to.companion) to.companion->drafts = from.companion->drafts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

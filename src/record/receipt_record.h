@@ -7,10 +7,10 @@
 #include "cache/receipt.h"
 #include "record/record_bytes.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
-void encode_receipt(RecordWriter& out, const Receipt& receipt);
-void decode_receipt(RecordReader& in, Receipt& receipt);
+void encode_receipt(RecordWriter& out, const cache::Receipt& receipt);
+void decode_receipt(RecordReader& in, cache::Receipt& receipt);
 
 // One field that differs, as text.
 struct FieldDifference {
@@ -22,13 +22,13 @@ struct FieldDifference {
 // Field by field, times included: they follow from the recorded clock. Not compared are the fields
 // that the scheduler fills in without the cache, which a replay takes from the recording: see
 // given_fields(). Private: nor are the tokens beside a difference, which are not there.
-[[nodiscard]] std::vector<FieldDifference> compare_receipts(const Receipt& recorded,
-                                                            const Receipt& replayed,
+[[nodiscard]] std::vector<FieldDifference> compare_receipts(const cache::Receipt& recorded,
+                                                            const cache::Receipt& replayed,
                                                             bool private_form);
 
 // Their names, for reports.
 [[nodiscard]] const std::vector<std::string>& given_fields();
 // Copies them.
-void take_given_fields(const Receipt& from, Receipt& to);
+void take_given_fields(const cache::Receipt& from, cache::Receipt& to);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -15,7 +15,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 class RecordWriter {
  public:
@@ -128,4 +128,4 @@ class RecordReader {
   bool failed_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -7,7 +7,7 @@
 
 #include "record/recording_frames.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -86,7 +86,7 @@ class Collector {
     if (found == open_.end()) return;
     RecordedRequest request = std::move(found->second);
     open_.erase(found);
-    const Receipt& receipt = event.receipt;
+    const cache::Receipt& receipt = event.receipt;
     const double queued = std::isfinite(receipt.queued_ms) ? receipt.queued_ms : 0.0;
     request.began_ms = receipt.unix_ms;
     request.arrived_ms = receipt.unix_ms - std::llround(std::clamp(queued, 0.0, 1e12));
@@ -132,4 +132,4 @@ Result<RecordedRequests> recorded_requests(std::string_view file) {
   return out;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

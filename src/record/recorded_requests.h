@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "record/recording_events.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 struct RecordedRequest {
   std::uint64_t number = 0;
@@ -26,7 +26,7 @@ struct RecordedRequest {
   std::int64_t began_ms = 0;    // Unix; it left the queue
   double prompt_ms = 0.0;       // from then to its first token
   double answer_ms = 0.0;
-  RequestEnd end = RequestEnd::kStopToken;
+  cache::RequestEnd end = cache::RequestEnd::kStopToken;
   bool called_tool = false;
 };
 
@@ -40,4 +40,4 @@ struct RecordedRequests {
 // An Error: this is no recording. One that is cut off gives the requests before that.
 [[nodiscard]] Result<RecordedRequests> recorded_requests(std::string_view file);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -5,14 +5,14 @@
 
 #include "record/recording_world.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
 // A frame ends with a request, or when it is this long.
 constexpr std::size_t kFrameBytes = 64 << 10U;
 
-BroughtOutline outline_of(const Brought& came) {
+BroughtOutline outline_of(const cache::Brought& came) {
   BroughtOutline outline;
   const ExtentBlock* last = nullptr;
   for (const BlockUse& use : came.rows) {
@@ -35,7 +35,7 @@ BroughtOutline outline_of(const Brought& came) {
 }
 
 // A key differs from its token where a chunk begins (state/chunk_keys.h).
-std::vector<TokenPos> cuts_of(const SlotState& state) {
+std::vector<TokenPos> cuts_of(const cache::SlotState& state) {
   std::vector<TokenPos> cuts;
   if (state.keys.empty()) return cuts;
   for (std::size_t i = 1; i < state.keys.size(); ++i) {
@@ -64,7 +64,8 @@ void CacheRecorder::finish() {
 
 // --- the world -------------------------------------------------------------------------
 
-CacheWorld CacheRecorder::watch(CacheWorld world, const CacheOptions& options) {
+cache::CacheWorld CacheRecorder::watch(cache::CacheWorld world,
+                                       const cache::CacheOptions& options) {
   engine_ = world.engine;
   RecordingHeader header;
   header.private_form = options_.private_form;
@@ -98,7 +99,7 @@ void CacheRecorder::note(Answer answer) {
   if (in_call_) call_.answers.push_back(std::move(answer));
 }
 
-void CacheRecorder::note_time(Clock::TimePoint now) {
+void CacheRecorder::note_time(env::Clock::TimePoint now) {
   if (!in_call_) return;
   const auto since = now - last_time_.value_or(now);
   last_time_ = now;
@@ -129,7 +130,7 @@ void CacheRecorder::close() {
 }
 
 // What a prompt is, before it is first spoken of.
-void CacheRecorder::introduce(const Prompt& prompt) {
+void CacheRecorder::introduce(const cache::Prompt& prompt) {
   if (!recording_ || !prompts_.emplace(prompt.number, true).second) return;
   write_decoded();
   CacheEvent event;
@@ -144,22 +145,22 @@ void CacheRecorder::introduce(const Prompt& prompt) {
   write(event);
 }
 
-void CacheRecorder::plan(const Prompt& prompt, std::span<const SlotId> slots) {
+void CacheRecorder::plan(const cache::Prompt& prompt, std::span<const SlotId> slots) {
   introduce(prompt);
   open(EventKind::kPlan);
   call_.request = prompt.number;
   for (const SlotId slot : slots) call_.slots.push_back(slot.value);
 }
 
-void CacheRecorder::planned(const StartPlan& plan) {
+void CacheRecorder::planned(const plan::StartPlan& plan) {
   call_.slot = plan.slot;
   call_.source = plan.source;
   call_.position = plan.keep;
 }
 
-void CacheRecorder::worth_waiting_for(const Prompt&) { open(EventKind::kWait); }
+void CacheRecorder::worth_waiting_for(const cache::Prompt&) { open(EventKind::kWait); }
 
-void CacheRecorder::waits_for(const std::optional<Awaited>& awaited) {
+void CacheRecorder::waits_for(const std::optional<cache::Awaited>& awaited) {
   call_.yes = awaited.has_value();
   if (!awaited) return;
   call_.slot = awaited->slot.value;
@@ -167,9 +168,10 @@ void CacheRecorder::waits_for(const std::optional<Awaited>& awaited) {
   call_.position = awaited->position;
 }
 
-void CacheRecorder::ask_below(const Prompt&) { open(EventKind::kAskBelow); }
+void CacheRecorder::ask_below(const cache::Prompt&) { open(EventKind::kAskBelow); }
 
-void CacheRecorder::go_on(const Prompt&, const StoreMatch* found, const Brought* came) {
+void CacheRecorder::go_on(const cache::Prompt&, const tier::StoreMatch* found,
+                          const cache::Brought* came) {
   open(EventKind::kGoOn);
   if (!recording_) return;
   if (found != nullptr) {
@@ -185,15 +187,16 @@ void CacheRecorder::go_on(const Prompt&, const StoreMatch* found, const Brought*
   call_.came = outline_of(*came);
 }
 
-void CacheRecorder::begin(const Prompt& prompt, SlotId slot, const Receipt& receipt) {
+void CacheRecorder::begin(const cache::Prompt& prompt, SlotId slot, const cache::Receipt& receipt) {
   open(EventKind::kBegin, slot);
   call_.request = prompt.number;
   if (options_.private_form) running_[receipt.id] = prompt.number;
 }
 
-void CacheRecorder::prefilled(SlotId slot, TokenSpan, LogitsOf logits, Copies copies) {
-  open(copies == Copies::kLater ? EventKind::kPostponed : EventKind::kPrefilled, slot);
-  call_.yes = logits == LogitsOf::kLastToken;
+void CacheRecorder::prefilled(SlotId slot, TokenSpan, engine::LogitsOf logits,
+                              cache::Copies copies) {
+  open(copies == cache::Copies::kLater ? EventKind::kPostponed : EventKind::kPrefilled, slot);
+  call_.yes = logits == engine::LogitsOf::kLastToken;
   call_.position = engine_->length(slot);
 }
 
@@ -236,7 +239,7 @@ void CacheRecorder::note_prefill_speed(TokenPos tokens, double ms) {
   call_.ms = ms;
 }
 
-void CacheRecorder::bring_in(SlotId slot, const SlotState& state) {
+void CacheRecorder::bring_in(SlotId slot, const cache::SlotState& state) {
   open(EventKind::kBringIn, slot);
   if (!recording_) return;
   call_.space = space_of(state.space);
@@ -245,7 +248,7 @@ void CacheRecorder::bring_in(SlotId slot, const SlotState& state) {
   call_.position = state.exact;
 }
 
-void CacheRecorder::finished(const FinishedRequest& over, const CacheStatus& status) {
+void CacheRecorder::finished(const cache::FinishedRequest& over, const cache::CacheStatus& status) {
   if (!recording_) return;
   write_decoded();
   CacheEvent event;
@@ -269,7 +272,7 @@ void CacheRecorder::finished(const FinishedRequest& over, const CacheStatus& sta
   mind_memory();
 }
 
-void CacheRecorder::dropped(std::uint64_t number, RequestEnd end) {
+void CacheRecorder::dropped(std::uint64_t number, cache::RequestEnd end) {
   if (!recording_ || prompts_.erase(number) == 0) return;
   write_decoded();
   CacheEvent event;
@@ -286,8 +289,8 @@ SpaceKey CacheRecorder::space_of(SpaceKey space) {
   return {0, spaces_.emplace(space, spaces_.size() + 1).first->second};
 }
 
-Receipt CacheRecorder::without_names(const Receipt& receipt) {
-  Receipt bare = receipt;
+cache::Receipt CacheRecorder::without_names(const cache::Receipt& receipt) {
+  cache::Receipt bare = receipt;
   bare.response.clear();
   bare.advice.clear();
   if (!receipt.tenant.empty()) {
@@ -345,4 +348,4 @@ void CacheRecorder::stop(const std::string& why) {
   if (on_stopped) on_stopped(why);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -32,7 +32,7 @@
 #include "record/recording_file.h"
 #include "record/recording_frames.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 struct RecorderOptions {
   bool private_form = false;
@@ -41,7 +41,7 @@ struct RecorderOptions {
   std::uint64_t tokens_max = kRecordedTokensMax;  // remembered
 };
 
-class CacheRecorder final : public CacheJournal {
+class CacheRecorder final : public cache::CacheJournal {
  public:
   // REQUIRES: the sink outlives it.
   CacheRecorder(RecordingSink& sink, RecorderOptions options);
@@ -57,21 +57,23 @@ class CacheRecorder final : public CacheJournal {
 
   // For those between the cache and the world: inside of a call.
   void note(Answer answer);
-  void note_time(Clock::TimePoint now);
+  void note_time(env::Clock::TimePoint now);
 
   // -- CacheJournal ---------------------------------------------------------------
-  CacheWorld watch(CacheWorld world, const CacheOptions& options) override;
+  cache::CacheWorld watch(cache::CacheWorld world, const cache::CacheOptions& options) override;
   bool intact(std::span<const std::byte> bytes, std::uint64_t checksum) override;
   void close() override;
-  void plan(const Prompt& prompt, std::span<const SlotId> slots) override;
-  void planned(const StartPlan& plan) override;
-  void worth_waiting_for(const Prompt& prompt) override;
-  void waits_for(const std::optional<Awaited>& awaited) override;
-  void ask_below(const Prompt& prompt) override;
-  void go_on(const Prompt& prompt, const StoreMatch* found, const Brought* came) override;
-  void begin(const Prompt& prompt, SlotId slot, const Receipt& receipt) override;
+  void plan(const cache::Prompt& prompt, std::span<const SlotId> slots) override;
+  void planned(const plan::StartPlan& plan) override;
+  void worth_waiting_for(const cache::Prompt& prompt) override;
+  void waits_for(const std::optional<cache::Awaited>& awaited) override;
+  void ask_below(const cache::Prompt& prompt) override;
+  void go_on(const cache::Prompt& prompt, const tier::StoreMatch* found,
+             const cache::Brought* came) override;
+  void begin(const cache::Prompt& prompt, SlotId slot, const cache::Receipt& receipt) override;
   void before_chunk(SlotId slot) override { open(EventKind::kBeforeChunk, slot); }
-  void prefilled(SlotId slot, TokenSpan chunk, LogitsOf logits, Copies copies) override;
+  void prefilled(SlotId slot, TokenSpan chunk, engine::LogitsOf logits,
+                 cache::Copies copies) override;
   void copy_postponed(SlotId slot, ByteCount bytes) override;
   void decoded(SlotId slot, TokenSpan kept) override;
   void emptied(SlotId slot) override { open(EventKind::kEmptied, slot); }
@@ -79,18 +81,18 @@ class CacheRecorder final : public CacheJournal {
   void called_tool(SlotId slot, std::uint64_t run) override;
   void note_prefill_speed(TokenPos tokens, double ms) override;
   void copy_out(SlotId slot) override { open(EventKind::kCopyOut, slot); }
-  void bring_in(SlotId slot, const SlotState& state) override;
+  void bring_in(SlotId slot, const cache::SlotState& state) override;
   void erase(SlotId slot) override { open(EventKind::kErase, slot); }
   void keep_idle() override { open(EventKind::kKeepIdle); }
   void clear() override { open(EventKind::kClear); }
   void distrust() override { open(EventKind::kDistrust); }
   [[nodiscard]] bool wants_text() const override { return recording_ && !options_.private_form; }
-  void finished(const FinishedRequest& over, const CacheStatus& status) override;
-  void dropped(std::uint64_t number, RequestEnd end) override;
+  void finished(const cache::FinishedRequest& over, const cache::CacheStatus& status) override;
+  void dropped(std::uint64_t number, cache::RequestEnd end) override;
 
  private:
   void open(EventKind kind, SlotId slot = {});
-  void introduce(const Prompt& prompt);
+  void introduce(const cache::Prompt& prompt);
   void write_decoded();
   void write(const CacheEvent& event);
   void write_frame();
@@ -98,7 +100,7 @@ class CacheRecorder final : public CacheJournal {
   void mind_memory();
   void stop(const std::string& why);
   [[nodiscard]] SpaceKey space_of(SpaceKey space);
-  [[nodiscard]] Receipt without_names(const Receipt& receipt);
+  [[nodiscard]] cache::Receipt without_names(const cache::Receipt& receipt);
 
   RecordingSink& sink_;
   const RecorderOptions options_;
@@ -109,15 +111,15 @@ class CacheRecorder final : public CacheJournal {
   bool finished_ = false;
   std::uint64_t requests_ = 0;
 
-  Engine* engine_ = nullptr;
-  std::vector<std::unique_ptr<Engine>> engines_;
-  std::vector<std::unique_ptr<Clock>> clocks_;
-  std::vector<std::unique_ptr<Companion>> companions_;
-  std::vector<std::unique_ptr<ColdTier>> belows_;
+  engine::Engine* engine_ = nullptr;
+  std::vector<std::unique_ptr<engine::Engine>> engines_;
+  std::vector<std::unique_ptr<env::Clock>> clocks_;
+  std::vector<std::unique_ptr<engine::Companion>> companions_;
+  std::vector<std::unique_ptr<cache::ColdTier>> belows_;
 
   CacheEvent call_;  // the one that is open
   bool in_call_ = false;
-  std::optional<Clock::TimePoint> last_time_;
+  std::optional<env::Clock::TimePoint> last_time_;
   std::map<int, Tokens> decoded_;          // by slot, not yet written
   std::map<std::uint64_t, bool> prompts_;  // by request: they were introduced
   // Private: names by their numbers.
@@ -126,4 +128,4 @@ class CacheRecorder final : public CacheJournal {
   std::map<std::string, std::uint64_t> running_;  // ids of requests that have begun
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -6,7 +6,7 @@
 #include "record/receipt_record.h"
 #include "record/recording_parts.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -47,7 +47,7 @@ const char* answer_kind_name(AnswerKind kind) {
   return index < kNames.size() ? kNames[index] : "?";
 }
 
-MemoryDigest MemoryDigest::of(const CacheStatus& status) {
+MemoryDigest MemoryDigest::of(const cache::CacheStatus& status) {
   return {status.resident,     status.snapshot_count, status.nodes,
           status.tokens,       status.declined,       status.evicted_snapshots,
           status.evicted_rows, status.evicted_bytes,  status.quarantined};
@@ -258,7 +258,7 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
       event.slots.resize(in.number(static_cast<std::uint64_t>(header_.slots)));
       for (int& slot : event.slots) slot = read_slot(in);
       event.slot = read_slot(in);
-      event.source = get_enum(in, StartSource::kMemory);
+      event.source = get_enum(in, plan::StartSource::kMemory);
       event.position = in.position(header_.context_tokens);
       break;
     case EventKind::kWait:
@@ -325,7 +325,7 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
     case EventKind::kReceipt:
       event.request = in.number();
       prompts_.erase(event.request);
-      event.end = get_enum(in, RequestEnd::kFailed);
+      event.end = get_enum(in, cache::RequestEnd::kFailed);
       decode_receipt(in, event.receipt);
       event.position = in.position(header_.context_tokens);
       event.ms = in.real();
@@ -336,7 +336,7 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
     case EventKind::kDropped:
       event.request = in.number();
       prompts_.erase(event.request);
-      event.end = get_enum(in, RequestEnd::kFailed);
+      event.end = get_enum(in, cache::RequestEnd::kFailed);
       break;
     case EventKind::kForget:
       book_.clear();
@@ -365,4 +365,4 @@ std::optional<CacheEvent> EventDecoder::decode(RecordReader& in) {
   return event;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -23,7 +23,7 @@
 #include "cache/state_cache.h"
 #include "record/sequence_book.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // More than any server has, so that a hostile file cannot ask for more than a machine can give.
 inline constexpr int kRecordedSlotsMax = 1024;
@@ -36,13 +36,13 @@ struct RecordingHeader {
   bool private_form = false;
   std::string build;  // of the program
   std::int64_t unix_ms = 0;
-  CacheOptions options;
+  cache::CacheOptions options;
   StateShape shape;
   int slots = 1;
   TokenPos context_tokens = 0;
   TokenPos chunk_tokens_max = 0;
   std::string companion;  // its name; empty: there is none
-  CompanionShape companion_shape;
+  engine::CompanionShape companion_shape;
   bool lower = false;  // there is a tier below memory
 };
 
@@ -140,7 +140,7 @@ struct MemoryDigest {
   ByteCount evicted_bytes = 0;
   std::uint64_t quarantined = 0;
 
-  [[nodiscard]] static MemoryDigest of(const CacheStatus& status);
+  [[nodiscard]] static MemoryDigest of(const cache::CacheStatus& status);
   bool operator==(const MemoryDigest&) const = default;
 };
 
@@ -160,22 +160,22 @@ struct CacheEvent {
   bool yes = false;       // Wait: for something. Prompt: reuse. Prefilled, Postponed: with logits
   ByteCount bytes = 0;    // CopyPostponed: at most
   std::uint64_t run = 0;  // Wait, CalledTool
-  StartSource source = StartSource::kNothing;  // Plan
-  double ms = 0.0;                             // Speed; Receipt: of the answer
-  std::vector<int> slots;                      // Plan: idle ones
+  plan::StartSource source = plan::StartSource::kNothing;  // Plan
+  double ms = 0.0;                                         // Speed; Receipt: of the answer
+  std::vector<int> slots;                                  // Plan: idle ones
   // Prompt, Decoded, BringIn
   Tokens tokens;
   SpaceKey space;
   std::vector<TokenPos> cuts;
-  std::vector<MessageSpan> spans;      // Prompt
-  std::optional<TokenPos> header_end;  // Prompt
-  std::optional<StoreMatch> found;     // GoOn: what lies below
-  std::optional<BroughtOutline> came;  // GoOn
+  std::vector<MessageSpan> spans;         // Prompt
+  std::optional<TokenPos> header_end;     // Prompt
+  std::optional<tier::StoreMatch> found;  // GoOn: what lies below
+  std::optional<BroughtOutline> came;     // GoOn
   // Receipt
-  Receipt receipt;
-  RequestEnd end = RequestEnd::kStopToken;  // Receipt, Dropped
-  MemoryDigest digest;                      // Receipt
-  std::string known_text;                   // Receipt; private: empty
+  cache::Receipt receipt;
+  cache::RequestEnd end = cache::RequestEnd::kStopToken;  // Receipt, Dropped
+  MemoryDigest digest;                                    // Receipt
+  std::string known_text;                                 // Receipt; private: empty
   std::string sent_text;
   DoneReason done = DoneReason::kServerStopped;
 
@@ -228,4 +228,4 @@ class EventDecoder {
   std::int64_t total_ns_ = 0;  // of the clock
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::record

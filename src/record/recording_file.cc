@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -117,4 +117,4 @@ void RecordingFile::run() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "base/thread_annotations.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // Takes the bytes of a recording in order.
 class RecordingSink {
@@ -72,4 +72,4 @@ class RecordingFile final : public RecordingSink {
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::record

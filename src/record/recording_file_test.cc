@@ -8,10 +8,10 @@
 
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::record {
 namespace {
 
-using tier_testing::TempFolder;
+using tier::TempFolder;
 
 std::string content_of(const std::string& path) {
   std::ostringstream text;
@@ -20,7 +20,7 @@ std::string content_of(const std::string& path) {
 }
 
 TEST(RecordingFile, WritesInOrderAndIsItsOwnersAlone) {
-  const TempFolder folder;
+  const tier::TempFolder folder;
   const std::string path = folder / "made.hfrec";
   auto target = make_recording_file(path);
   ASSERT_TRUE(target.ok());
@@ -42,7 +42,7 @@ TEST(RecordingFile, WritesInOrderAndIsItsOwnersAlone) {
 }
 
 TEST(RecordingFile, NeverWritesOverAnother) {
-  const TempFolder folder;
+  const tier::TempFolder folder;
   const std::string path = folder / "there.hfrec";
   std::ofstream(path) << "mine";
   const auto target = make_recording_file(path);
@@ -86,4 +86,4 @@ TEST(RecordingFile, AFullDiskEndsItWithWholePieces) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -99,4 +99,4 @@ std::optional<std::string_view> FrameReader::next() {
   return payload;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 inline constexpr std::uint8_t kRecordingVersion = 1;
 inline constexpr std::size_t kFrameBytesMax = std::size_t{64} << 20U;
@@ -54,4 +54,4 @@ class FrameReader {
   std::string trouble_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -3,7 +3,7 @@
 
 #include "record/recording_events.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -11,13 +11,13 @@ constexpr std::size_t kPartsMax = 8;
 constexpr std::uint64_t kSlotSnapshotsMax = 1'000'000;
 constexpr std::uint64_t kCountMax = std::uint64_t{1} << 40U;
 
-void put_odds(RecordWriter& out, const ReuseOdds& odds) {
+void put_odds(RecordWriter& out, const plan::ReuseOdds& odds) {
   out.real(odds.weight);
   out.real(odds.tau_s);
 }
 
-ReuseOdds get_odds(RecordReader& in) {
-  ReuseOdds odds;
+plan::ReuseOdds get_odds(RecordReader& in) {
+  plan::ReuseOdds odds;
   odds.weight = in.real();
   odds.tau_s = in.real();
   const auto sane = [](double value) { return std::isfinite(value) && value >= 0 && value < 1e12; };
@@ -25,11 +25,11 @@ ReuseOdds get_odds(RecordReader& in) {
   return odds;
 }
 
-void put_options(RecordWriter& out, const CacheOptions& options) {
+void put_options(RecordWriter& out, const cache::CacheOptions& options) {
   out.number(options.memory.budget);
   out.number(options.memory.ghost_tokens_max);
   out.number(options.memory.nodes_max);
-  const EvictionPolicy& policy = options.memory.eviction;
+  const plan::EvictionPolicy& policy = options.memory.eviction;
   put_odds(out, policy.tip_after_tool_call);
   put_odds(out, policy.tip);
   put_odds(out, policy.interior);
@@ -41,12 +41,12 @@ void put_options(RecordWriter& out, const CacheOptions& options) {
   out.text(options.fingerprint);
 }
 
-CacheOptions get_options(RecordReader& in) {
-  CacheOptions options;
+cache::CacheOptions get_options(RecordReader& in) {
+  cache::CacheOptions options;
   options.memory.budget = in.number(std::numeric_limits<ByteCount>::max() / 2);
   options.memory.ghost_tokens_max = in.number(kCountMax);
   options.memory.nodes_max = in.number(kCountMax);
-  EvictionPolicy& policy = options.memory.eviction;
+  plan::EvictionPolicy& policy = options.memory.eviction;
   policy.tip_after_tool_call = get_odds(in);
   policy.tip = get_odds(in);
   policy.interior = get_odds(in);
@@ -83,7 +83,7 @@ StateShape get_shape(RecordReader& in) {
     part.window = in.position(kRecordedContextMax);
     part.rollback_depth = in.position(kRecordedContextMax);
   }
-  const StateNeeds needs = StateNeeds::of(shape);
+  const tree::StateNeeds needs = tree::StateNeeds::of(shape);
   if (!needs.blocks && !needs.snapshot) in.fail();
   return shape;
 }
@@ -139,4 +139,4 @@ Result<RecordingHeader> decode_header(std::string_view payload) {
   return header;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -2,7 +2,7 @@
 
 #include "record/recording_events.h"
 
-namespace holdfast {
+namespace holdfast::record {
 namespace {
 
 RecordingHeader some_header() {
@@ -44,4 +44,4 @@ TEST(RecordingHeader, OfAnOlderServerEndsEarlierAndMeansWhatThatOneDid) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::record

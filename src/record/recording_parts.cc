@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -110,9 +110,9 @@ void get_world(RecordReader& in, CacheEvent& event, std::int64_t& total_ns) {
 
 // --- what came from below ----------------------------------------------------------------
 
-void put_found(RecordWriter& out, const StoreMatch& found) {
+void put_found(RecordWriter& out, const tier::StoreMatch& found) {
   out.number(found.places.size());
-  for (const PlaceHit& place : found.places) {
+  for (const tier::PlaceHit& place : found.places) {
     out.position(place.position);
     out.number(place.bytes);
     out.number(place.saves);
@@ -120,17 +120,17 @@ void put_found(RecordWriter& out, const StoreMatch& found) {
     out.truth(place.logits);
   }
   out.number(found.rows.size());
-  for (const RowsHit& rows : found.rows) {
+  for (const tier::RowsHit& rows : found.rows) {
     put_range(out, rows.range);
     out.number(rows.bytes);
   }
   out.position(found.covered);
 }
 
-StoreMatch get_found(RecordReader& in) {
-  StoreMatch found;
+tier::StoreMatch get_found(RecordReader& in) {
+  tier::StoreMatch found;
   found.places.resize(in.count());
-  for (PlaceHit& place : found.places) {
+  for (tier::PlaceHit& place : found.places) {
     place.position = in.position(kRecordedContextMax);
     place.bytes = in.number(kBytesMax);
     place.saves = in.number();
@@ -139,7 +139,7 @@ StoreMatch get_found(RecordReader& in) {
     if (place.position == 0) in.fail();
   }
   found.rows.resize(in.count());
-  for (RowsHit& rows : found.rows) {
+  for (tier::RowsHit& rows : found.rows) {
     rows.range = get_range(in);
     rows.bytes = in.number(kBytesMax);
   }
@@ -242,4 +242,4 @@ std::vector<TokenPos> get_cuts(RecordReader& in, TokenPos chunk_max, TokenPos le
   return cuts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -9,7 +9,7 @@
 
 #include "record/recording_events.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // One byte, not beyond the last there is.
 template <typename Enum>
@@ -24,8 +24,8 @@ void put_world(RecordWriter& out, const CacheEvent& event);
 void get_world(RecordReader& in, CacheEvent& event, std::int64_t& total_ns);
 
 // What was found below, and what came of it.
-void put_found(RecordWriter& out, const StoreMatch& found);
-[[nodiscard]] StoreMatch get_found(RecordReader& in);
+void put_found(RecordWriter& out, const tier::StoreMatch& found);
+[[nodiscard]] tier::StoreMatch get_found(RecordReader& in);
 void put_came(RecordWriter& out, const BroughtOutline& came);
 [[nodiscard]] BroughtOutline get_came(RecordReader& in);
 
@@ -36,4 +36,4 @@ void put_digest(RecordWriter& out, const MemoryDigest& digest);
 void put_cuts(RecordWriter& out, const std::vector<TokenPos>& cuts);
 [[nodiscard]] std::vector<TokenPos> get_cuts(RecordReader& in, TokenPos chunk_max, TokenPos length);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -7,7 +7,7 @@
 
 #include "cache/advice.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -53,10 +53,12 @@ class Groups {
 };
 
 // Another server knew the prompt beyond any difference.
-bool is_foreign(const Receipt& receipt) { return receipt.missing.why == MissReason::kForeign; }
+bool is_foreign(const cache::Receipt& receipt) {
+  return receipt.missing.why == cache::MissReason::kForeign;
+}
 
 // What the advice is about: what was missed, or all that lies behind a difference.
-TokenPos concerned(const Receipt& receipt, const PromptParts& parts) {
+TokenPos concerned(const cache::Receipt& receipt, const PromptParts& parts) {
   if (!receipt.difference || is_foreign(receipt)) return parts.missed;
   const TokenPos behind = receipt.prompt_tokens - receipt.difference->position;
   return std::max(parts.missed, std::min(behind, receipt.recomputed));
@@ -64,7 +66,7 @@ TokenPos concerned(const Receipt& receipt, const PromptParts& parts) {
 
 }  // namespace
 
-PromptParts parts_of(const Receipt& receipt) {
+PromptParts parts_of(const cache::Receipt& receipt) {
   PromptParts parts;
   parts.restored = receipt.restored;
   const TokenPos seen =
@@ -78,25 +80,26 @@ PromptParts parts_of(const Receipt& receipt) {
   return parts;
 }
 
-std::string reason_text(MissReason reason) {
+std::string reason_text(cache::MissReason reason) {
   switch (reason) {
-    case MissReason::kNone: return "a state was a little shorter";
-    case MissReason::kGrid: return "the prompt parts inside a chunk";
-    case MissReason::kNeverTaken: return "no state was kept there";
-    case MissReason::kEvicted: return "the state had been dropped";
-    case MissReason::kDamaged: return "the state failed its verification";
-    case MissReason::kDeclined: return "the engine could not bring the state back";
-    case MissReason::kReuseOff: return "the request asked for no reuse";
-    case MissReason::kCacheOff: return "the server keeps no states";
-    case MissReason::kForeign: return "the state was made by another engine or with other settings";
+    case cache::MissReason::kNone: return "a state was a little shorter";
+    case cache::MissReason::kGrid: return "the prompt parts inside a chunk";
+    case cache::MissReason::kNeverTaken: return "no state was kept there";
+    case cache::MissReason::kEvicted: return "the state had been dropped";
+    case cache::MissReason::kDamaged: return "the state failed its verification";
+    case cache::MissReason::kDeclined: return "the engine could not bring the state back";
+    case cache::MissReason::kReuseOff: return "the request asked for no reuse";
+    case cache::MissReason::kCacheOff: return "the server keeps no states";
+    case cache::MissReason::kForeign:
+      return "the state was made by another engine or with other settings";
   }
   return "unknown";
 }
 
 std::string advice_of(const ReplayedRequest& request, const RecordingHeader& header) {
-  const Receipt& receipt = request.receipt;
+  const cache::Receipt& receipt = request.receipt;
   const ByteCount budget = header.options.memory.budget;
-  std::string advice = advice_for(receipt, request.known_text, request.sent_text, budget);
+  std::string advice = cache::advice_for(receipt, request.known_text, request.sent_text, budget);
   // Without the texts nobody can say what changed, but where it did is known.
   const auto& difference = receipt.difference;
   if (!advice.empty() || !header.private_form || !difference) return advice;
@@ -112,7 +115,7 @@ std::string advice_of(const ReplayedRequest& request, const RecordingHeader& hea
 }
 
 TokenPos behind_change(const ReplayedRequest& request, const RecordingHeader& header) {
-  const Receipt& receipt = request.receipt;
+  const cache::Receipt& receipt = request.receipt;
   if (!receipt.difference || is_foreign(receipt)) return 0;
   ReplayedRequest alone = request;
   alone.receipt.missing = {};  // what is left to advise is about the difference
@@ -126,7 +129,7 @@ RecordingSummary summary_of(const ReplayOutcome& outcome) {
   Groups misses;
   Groups advice;
   for (const ReplayedRequest& request : outcome.requests) {
-    const Receipt& receipt = request.receipt;
+    const cache::Receipt& receipt = request.receipt;
     const PromptParts parts = parts_of(receipt);
     ++summary.requests;
     summary.prompt_tokens += count_of(receipt.prompt_tokens);
@@ -151,4 +154,4 @@ RecordingSummary summary_of(const ReplayOutcome& outcome) {
   return summary;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -17,7 +17,7 @@
 
 #include "record/replayer.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // One request's prompt, in parts.
 struct PromptParts {
@@ -27,7 +27,7 @@ struct PromptParts {
   double missed_ms = 0.0;
   double ms_per_token = 0.0;  // as measured for this request; 0: nothing was read
 };
-[[nodiscard]] PromptParts parts_of(const Receipt& receipt);
+[[nodiscard]] PromptParts parts_of(const cache::Receipt& receipt);
 
 // Requests that have something in common.
 struct SummaryGroup {
@@ -60,6 +60,6 @@ struct RecordingSummary {
 // a part of PromptParts::fresh.
 [[nodiscard]] TokenPos behind_change(const ReplayedRequest& request, const RecordingHeader& header);
 // Why known tokens were read again, in a few words.
-[[nodiscard]] std::string reason_text(MissReason reason);
+[[nodiscard]] std::string reason_text(cache::MissReason reason);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

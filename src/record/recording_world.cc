@@ -6,13 +6,14 @@
 
 #include "record/recorder.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
-class RecordedClock final : public Clock {
+class RecordedClock final : public env::Clock {
  public:
-  RecordedClock(const Clock& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+  RecordedClock(const env::Clock& inner, CacheRecorder& recorder)
+      : inner_(inner), recorder_(recorder) {}
   [[nodiscard]] TimePoint now() const override {
     const TimePoint now = inner_.now();
     recorder_.note_time(now);
@@ -21,7 +22,7 @@ class RecordedClock final : public Clock {
   [[nodiscard]] std::int64_t unix_ms() const override { return inner_.unix_ms(); }
 
  private:
-  const Clock& inner_;
+  const env::Clock& inner_;
   CacheRecorder& recorder_;
 };
 
@@ -35,9 +36,10 @@ auto no_room_is_an_error(Copy copy) -> decltype(copy()) {
   }
 }
 
-class RecordedEngine final : public Engine {
+class RecordedEngine final : public engine::Engine {
  public:
-  RecordedEngine(Engine& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+  RecordedEngine(engine::Engine& inner, CacheRecorder& recorder)
+      : inner_(inner), recorder_(recorder) {}
 
   [[nodiscard]] const StateShape& shape() const override { return inner_.shape(); }
   [[nodiscard]] int slot_count() const override { return inner_.slot_count(); }
@@ -48,13 +50,15 @@ class RecordedEngine final : public Engine {
   [[nodiscard]] bool can_take_back(TokenPos count) const override {
     return inner_.can_take_back(count);
   }
-  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override {
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk,
+                                     engine::LogitsOf logits) override {
     return inner_.prefill(slot, chunk, logits);
   }
-  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override {
+  [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep> steps) override {
     return inner_.decode(steps);
   }
-  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override {
+  [[nodiscard]] Result<engine::Sampled> sample(SlotId slot, engine::Sampler& sampler,
+                                               TokenPos row) override {
     return inner_.sample(slot, sampler, row);
   }
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override {
@@ -72,17 +76,17 @@ class RecordedEngine final : public Engine {
     recorder_.note({AnswerKind::kLogits, true, {count}});
     return count;
   }
-  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
-                                            Sampler& sampler) override {
+  [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
+                                                    engine::Sampler& sampler) override {
     return inner_.sample_kept(logits, sampler);
   }
   void clear(SlotId slot) override { inner_.clear(slot); }
   void wait() const override { inner_.wait(); }
   [[nodiscard]] std::vector<std::string> check() const override { return inner_.check(); }
 
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override {
-    const CutAnswer answer = inner_.cut(slot, position);
-    recorder_.note({AnswerKind::kCut, answer == CutAnswer::kDone});
+  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
+    const engine::CutAnswer answer = inner_.cut(slot, position);
+    recorder_.note({AnswerKind::kCut, answer == engine::CutAnswer::kDone});
     return answer;
   }
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
@@ -90,31 +94,32 @@ class RecordedEngine final : public Engine {
     recorder_.note({AnswerKind::kCanCut, can});
     return can;
   }
-  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override {
+  [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
+                                                engine::SaveScope scope) const override {
     auto saved = no_room_is_an_error([&] { return inner_.save(slot, scope); });
     Answer answer{AnswerKind::kSave, saved.ok()};
     if (saved) answer.numbers = {saved->bytes.size()};
     recorder_.note(std::move(answer));
     return saved;
   }
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override {
+  [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& state) override {
     return noted(AnswerKind::kLoad, inner_.load(slot, state));
   }
-  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
-                                             TokenPos end) const override {
+  [[nodiscard]] Result<engine::ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                                     TokenPos end) const override {
     return inner_.save_rows(slot, begin, end);  // the cache asks for blocks
   }
-  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+  [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override {
     auto rows = no_room_is_an_error([&] { return inner_.save_rows(slot, blocks); });
     Answer answer{AnswerKind::kSaveRows, rows.ok()};
     if (rows) {
-      for (const ExtentRows& block : *rows) answer.numbers.push_back(block.bytes.size());
+      for (const engine::ExtentRows& block : *rows) answer.numbers.push_back(block.bytes.size());
     }
     recorder_.note(std::move(answer));
     return rows;
   }
-  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override {
+  [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override {
     return noted(AnswerKind::kRestore, inner_.restore(slot, point));
   }
   [[nodiscard]] Result<void> normalize(SlotId slot) override {
@@ -127,19 +132,20 @@ class RecordedEngine final : public Engine {
     return result;
   }
 
-  Engine& inner_;
+  engine::Engine& inner_;
   CacheRecorder& recorder_;
 };
 
-class RecordedCompanion final : public Companion {
+class RecordedCompanion final : public engine::Companion {
  public:
-  RecordedCompanion(Companion& inner, CacheRecorder& recorder)
+  RecordedCompanion(engine::Companion& inner, CacheRecorder& recorder)
       : inner_(inner), recorder_(recorder) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return inner_.name(); }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return inner_.shape(); }
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
-    const Followed followed = inner_.follow(slot, point);
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return inner_.shape(); }
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override {
+    const engine::Followed followed = inner_.follow(slot, point);
     Answer answer{AnswerKind::kFollow, followed.missing != nullptr};
     answer.numbers = {static_cast<std::uint64_t>(std::max(followed.held, 0)),
                       static_cast<std::uint64_t>(std::max(followed.from_memory, 0))};
@@ -150,10 +156,10 @@ class RecordedCompanion final : public Companion {
   void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override {
     inner_.advance(slot, kept, first_row);
   }
-  void draft(std::span<DraftWish> wishes) noexcept override { inner_.draft(wishes); }
-  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
-                                    TokenPos length) noexcept override {
-    CompanionSaved saved = inner_.save(slot, blocks, length);
+  void draft(std::span<engine::DraftWish> wishes) noexcept override { inner_.draft(wishes); }
+  [[nodiscard]] engine::CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                            TokenPos length) noexcept override {
+    engine::CompanionSaved saved = inner_.save(slot, blocks, length);
     Answer answer{AnswerKind::kCompanionSave, true};
     for (const CheckedBytes& rows : saved.rows) answer.numbers.push_back(rows.bytes.size());
     answer.numbers.push_back(saved.place.bytes.size());
@@ -162,22 +168,23 @@ class RecordedCompanion final : public Companion {
   }
 
  private:
-  Companion& inner_;
+  engine::Companion& inner_;
   CacheRecorder& recorder_;
 };
 
 // What it finds and brings, the cache tells the journal itself, when it takes it.
-class RecordedBelow final : public ColdTier {
+class RecordedBelow final : public cache::ColdTier {
  public:
-  RecordedBelow(ColdTier& inner, CacheRecorder& recorder) : inner_(inner), recorder_(recorder) {}
+  RecordedBelow(cache::ColdTier& inner, CacheRecorder& recorder)
+      : inner_(inner), recorder_(recorder) {}
 
-  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override {
+  [[nodiscard]] TokenPos deepest(std::span<const tier::PathName> names) const override {
     const TokenPos position = inner_.deepest(names);
     recorder_.note({AnswerKind::kDeepest, true, {static_cast<std::uint64_t>(position)}});
     return position;
   }
-  [[nodiscard]] ForeignMatch foreign(const ForeignQuestion& question) const override {
-    ForeignMatch found = inner_.foreign(question);
+  [[nodiscard]] cache::ForeignMatch foreign(const cache::ForeignQuestion& question) const override {
+    cache::ForeignMatch found = inner_.foreign(question);
     Answer answer{AnswerKind::kForeign, found.agreed > 0};
     answer.numbers = {static_cast<std::uint64_t>(found.agreed)};
     answer.text = found.made_by;
@@ -190,35 +197,36 @@ class RecordedBelow final : public ColdTier {
     recorder_.note({AnswerKind::kBytesPerMs, true, {}, rate});
     return rate;
   }
-  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey space, TokenSpan keys) override {
+  [[nodiscard]] std::shared_ptr<cache::Pending<tier::StoreMatch>> look(SpaceKey space,
+                                                                       TokenSpan keys) override {
     return inner_.look(space, keys);
   }
-  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch match,
-                                                        ColdChoice choice) override {
+  [[nodiscard]] std::shared_ptr<cache::Pending<cache::Brought>> bring(
+      tier::StoreMatch match, cache::ColdChoice choice) override {
     return inner_.bring(std::move(match), std::move(choice));
   }
-  void keep(KeptPath path) override { inner_.keep(std::move(path)); }
+  void keep(cache::KeptPath path) override { inner_.keep(std::move(path)); }
   void clear() override { inner_.clear(); }
   void distrust(SpaceKey space, const std::string& why) override { inner_.distrust(space, why); }
 
  private:
-  ColdTier& inner_;
+  cache::ColdTier& inner_;
   CacheRecorder& recorder_;
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> recorded(Engine& engine, CacheRecorder& recorder) {
+std::unique_ptr<engine::Engine> recorded(engine::Engine& engine, CacheRecorder& recorder) {
   return std::make_unique<RecordedEngine>(engine, recorder);
 }
-std::unique_ptr<Clock> recorded(const Clock& clock, CacheRecorder& recorder) {
+std::unique_ptr<env::Clock> recorded(const env::Clock& clock, CacheRecorder& recorder) {
   return std::make_unique<RecordedClock>(clock, recorder);
 }
-std::unique_ptr<Companion> recorded(Companion& companion, CacheRecorder& recorder) {
+std::unique_ptr<engine::Companion> recorded(engine::Companion& companion, CacheRecorder& recorder) {
   return std::make_unique<RecordedCompanion>(companion, recorder);
 }
-std::unique_ptr<ColdTier> recorded(ColdTier& below, CacheRecorder& recorder) {
+std::unique_ptr<cache::ColdTier> recorded(cache::ColdTier& below, CacheRecorder& recorder) {
   return std::make_unique<RecordedBelow>(below, recorder);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -9,14 +9,18 @@
 #include "engine/engine.h"
 #include "env/clock.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 class CacheRecorder;
 
 // REQUIRES: both outlive what is made.
-[[nodiscard]] std::unique_ptr<Engine> recorded(Engine& engine, CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<Clock> recorded(const Clock& clock, CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<Companion> recorded(Companion& companion, CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<ColdTier> recorded(ColdTier& below, CacheRecorder& recorder);
+[[nodiscard]] std::unique_ptr<engine::Engine> recorded(engine::Engine& engine,
+                                                       CacheRecorder& recorder);
+[[nodiscard]] std::unique_ptr<env::Clock> recorded(const env::Clock& clock,
+                                                   CacheRecorder& recorder);
+[[nodiscard]] std::unique_ptr<engine::Companion> recorded(engine::Companion& companion,
+                                                          CacheRecorder& recorder);
+[[nodiscard]] std::unique_ptr<cache::ColdTier> recorded(cache::ColdTier& below,
+                                                        CacheRecorder& recorder);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -56,14 +56,14 @@ std::optional<Answer> ReplayScript::take(AnswerKind kind) {
   return std::move(answers_[next_answer_++]);
 }
 
-Clock::TimePoint ReplayScript::now() {
+env::Clock::TimePoint ReplayScript::now() {
   if (next_time_ < clock_ns_.size()) {
     ns_ += clock_ns_[next_time_++];
   } else {
     if (difference_.empty()) difference_ = "the clock was read more often";
   }
-  return Clock::TimePoint(
-      std::chrono::duration_cast<Clock::TimePoint::duration>(std::chrono::nanoseconds(ns_)));
+  return env::Clock::TimePoint(
+      std::chrono::duration_cast<env::Clock::TimePoint::duration>(std::chrono::nanoseconds(ns_)));
 }
 
 // --- the engine ------------------------------------------------------------------------
@@ -76,17 +76,17 @@ bool ReplayEngine::can_cut(SlotId slot, TokenPos position) const {
   return position == 0 || position == length(slot) || header_.shape.cuts_anywhere();
 }
 
-CutAnswer ReplayEngine::cut(SlotId slot, TokenPos position) {
+engine::CutAnswer ReplayEngine::cut(SlotId slot, TokenPos position) {
   const auto answer = script_.take(AnswerKind::kCut);
-  if (position > length(slot) || (answer && !answer->yes)) return CutAnswer::kRefused;
+  if (position > length(slot) || (answer && !answer->yes)) return engine::CutAnswer::kRefused;
   at(slot) = position;
-  return CutAnswer::kDone;
+  return engine::CutAnswer::kDone;
 }
 
-Result<SavedState> ReplayEngine::save(SlotId slot, SaveScope scope) const {
+Result<engine::SavedState> ReplayEngine::save(SlotId slot, engine::SaveScope scope) const {
   const auto answer = script_.take(AnswerKind::kSave);
   if (answer && !answer->yes) return failed();
-  SavedState saved;
+  engine::SavedState saved;
   saved.scope = scope;
   saved.length = length(slot);
   const bool sized = answer && answer->numbers.size() == 1;
@@ -95,15 +95,15 @@ Result<SavedState> ReplayEngine::save(SlotId slot, SaveScope scope) const {
   return saved;
 }
 
-Result<std::vector<ExtentRows>> ReplayEngine::save_rows(SlotId,
-                                                        std::span<const TokenRange> blocks) const {
+Result<std::vector<engine::ExtentRows>> ReplayEngine::save_rows(
+    SlotId, std::span<const TokenRange> blocks) const {
   const auto answer = script_.take(AnswerKind::kSaveRows);
   if (answer && !answer->yes) return failed();
   const bool sized = answer && answer->numbers.size() == blocks.size();
   const Part* extent = header_.shape.find(PartKind::kExtent);
-  std::vector<ExtentRows> rows;
+  std::vector<engine::ExtentRows> rows;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    ExtentRows& made = rows.emplace_back();
+    engine::ExtentRows& made = rows.emplace_back();
     made.begin = blocks[i].begin;
     made.end = blocks[i].end;
     const auto tokens = static_cast<ByteCount>(blocks[i].length());
@@ -122,11 +122,11 @@ Result<void> ReplayEngine::brought(AnswerKind kind, SlotId slot, TokenPos length
   return {};
 }
 
-Result<void> ReplayEngine::load(SlotId slot, const SavedStateView& state) {
+Result<void> ReplayEngine::load(SlotId slot, const engine::SavedStateView& state) {
   return brought(AnswerKind::kLoad, slot, state.length);
 }
 
-Result<void> ReplayEngine::restore(SlotId slot, const RestorePoint& point) {
+Result<void> ReplayEngine::restore(SlotId slot, const engine::RestorePoint& point) {
   return brought(AnswerKind::kRestore, slot, length_of(point.tokens));
 }
 
@@ -151,15 +151,21 @@ std::span<const float> ReplayEngine::logits(SlotId, TokenPos) {
   return logits_;
 }
 
-Result<Sampled> ReplayEngine::sample_kept(std::span<const float>, Sampler&) { return no_model(); }
-Result<void> ReplayEngine::prefill(SlotId, TokenSpan, LogitsOf) { return no_model(); }
-Result<void> ReplayEngine::decode(std::span<const DecodeStep>) { return no_model(); }
-Result<Sampled> ReplayEngine::sample(SlotId, Sampler&, TokenPos) { return no_model(); }
-Result<ExtentRows> ReplayEngine::save_rows(SlotId, TokenPos, TokenPos) const { return no_model(); }
+Result<engine::Sampled> ReplayEngine::sample_kept(std::span<const float>, engine::Sampler&) {
+  return no_model();
+}
+Result<void> ReplayEngine::prefill(SlotId, TokenSpan, engine::LogitsOf) { return no_model(); }
+Result<void> ReplayEngine::decode(std::span<const engine::DecodeStep>) { return no_model(); }
+Result<engine::Sampled> ReplayEngine::sample(SlotId, engine::Sampler&, TokenPos) {
+  return no_model();
+}
+Result<engine::ExtentRows> ReplayEngine::save_rows(SlotId, TokenPos, TokenPos) const {
+  return no_model();
+}
 
 // --- the others ------------------------------------------------------------------------
 
-Followed ReplayCompanion::follow(SlotId, const CompanionPoint& point) noexcept {
+engine::Followed ReplayCompanion::follow(SlotId, const engine::CompanionPoint& point) noexcept {
   auto answer = script_.take(AnswerKind::kFollow);
   if (!answer) return {length_of(point.tokens), 0, nullptr};
   missing_ = std::move(answer->text);
@@ -167,9 +173,9 @@ Followed ReplayCompanion::follow(SlotId, const CompanionPoint& point) noexcept {
           answer->yes ? missing_.c_str() : nullptr};
 }
 
-CompanionSaved ReplayCompanion::save(SlotId, std::span<const TokenRange> blocks,
-                                     TokenPos) noexcept {
-  CompanionSaved saved;
+engine::CompanionSaved ReplayCompanion::save(SlotId, std::span<const TokenRange> blocks,
+                                             TokenPos) noexcept {
+  engine::CompanionSaved saved;
   const auto answer = script_.take(AnswerKind::kCompanionSave);
   saved.rows.resize(blocks.size());
   if (!answer || answer->numbers.empty()) return saved;
@@ -181,14 +187,14 @@ CompanionSaved ReplayCompanion::save(SlotId, std::span<const TokenRange> blocks,
   return saved;
 }
 
-TokenPos ReplayBelow::deepest(std::span<const PathName>) const {
+TokenPos ReplayBelow::deepest(std::span<const tier::PathName>) const {
   const auto answer = script_.take(AnswerKind::kDeepest);
   if (!answer || answer->numbers.size() != 1) return 0;
   constexpr std::uint64_t kMost = std::numeric_limits<TokenPos>::max();
   return static_cast<TokenPos>(std::min(answer->numbers[0], kMost));
 }
 
-ForeignMatch ReplayBelow::foreign(const ForeignQuestion&) const {
+cache::ForeignMatch ReplayBelow::foreign(const cache::ForeignQuestion&) const {
   auto answer = script_.take(AnswerKind::kForeign);
   if (!answer || answer->numbers.size() != 1) return {};
   return {static_cast<TokenPos>(answer->numbers[0]), std::move(answer->text),
@@ -205,8 +211,8 @@ bool ReplayJournal::intact(std::span<const std::byte>, std::uint64_t) {
   return !answer || answer->yes;
 }
 
-Brought brought_from(const BroughtOutline& outline) {
-  Brought brought;
+cache::Brought brought_from(const BroughtOutline& outline) {
+  cache::Brought brought;
   std::vector<ExtentBlockPtr> blocks;
   for (const BroughtOutline::Block& block : outline.blocks) {
     blocks.push_back(std::make_shared<const ExtentBlock>(
@@ -227,4 +233,4 @@ Brought brought_from(const BroughtOutline& outline) {
   return brought;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

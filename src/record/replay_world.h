@@ -24,7 +24,7 @@
 #include "cache/cache_journal.h"
 #include "record/recording_events.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 class ReplayScript {
  public:
@@ -34,7 +34,7 @@ class ReplayScript {
 
   // The next answer, if it is one to such a question.
   [[nodiscard]] std::optional<Answer> take(AnswerKind kind);
-  [[nodiscard]] Clock::TimePoint now();
+  [[nodiscard]] env::Clock::TimePoint now();
 
  private:
   void differ(std::string how);
@@ -47,7 +47,7 @@ class ReplayScript {
   std::string difference_;
 };
 
-class ReplayClock final : public Clock {
+class ReplayClock final : public env::Clock {
  public:
   explicit ReplayClock(ReplayScript& script) : script_(script) {}
   [[nodiscard]] TimePoint now() const override { return script_.now(); }
@@ -57,7 +57,7 @@ class ReplayClock final : public Clock {
   ReplayScript& script_;
 };
 
-class ReplayEngine final : public Engine {
+class ReplayEngine final : public engine::Engine {
  public:
   ReplayEngine(const RecordingHeader& header, ReplayScript& script);
 
@@ -71,14 +71,15 @@ class ReplayEngine final : public Engine {
   [[nodiscard]] TokenPos length(SlotId slot) const override {
     return lengths_[static_cast<std::size_t>(slot.value)];
   }
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
+  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override { at(slot) = 0; }
-  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override;
-  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+  [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
+                                                engine::SaveScope scope) const override;
+  [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& state) override;
+  [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override;
-  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId slot) override;
   [[nodiscard]] bool can_sample_kept() const override;
   [[nodiscard]] std::size_t logits_count() const override;
@@ -89,11 +90,12 @@ class ReplayEngine final : public Engine {
   // Never asked by a cache: there is no model.
   [[nodiscard]] TokenPos decode_tokens_max() const override { return 1; }
   [[nodiscard]] bool can_take_back(TokenPos) const override { return false; }
-  [[nodiscard]] Result<void> prefill(SlotId, TokenSpan, LogitsOf) override;
-  [[nodiscard]] Result<void> decode(std::span<const DecodeStep>) override;
-  [[nodiscard]] Result<Sampled> sample(SlotId, Sampler&, TokenPos) override;
-  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float>, Sampler&) override;
-  [[nodiscard]] Result<ExtentRows> save_rows(SlotId, TokenPos, TokenPos) const override;
+  [[nodiscard]] Result<void> prefill(SlotId, TokenSpan, engine::LogitsOf) override;
+  [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep>) override;
+  [[nodiscard]] Result<engine::Sampled> sample(SlotId, engine::Sampler&, TokenPos) override;
+  [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float>,
+                                                    engine::Sampler&) override;
+  [[nodiscard]] Result<engine::ExtentRows> save_rows(SlotId, TokenPos, TokenPos) const override;
 
  private:
   [[nodiscard]] TokenPos& at(SlotId slot) { return lengths_[static_cast<std::size_t>(slot.value)]; }
@@ -106,41 +108,44 @@ class ReplayEngine final : public Engine {
   std::vector<float> logits_;  // all alike: nobody looks
 };
 
-class ReplayCompanion final : public Companion {
+class ReplayCompanion final : public engine::Companion {
  public:
   ReplayCompanion(const RecordingHeader& header, ReplayScript& script)
       : name_(header.companion), shape_(header.companion_shape), script_(script) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return name_; }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return shape_; }
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override;
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return shape_; }
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override;
   void advance(SlotId, TokenSpan, TokenPos) noexcept override {}
-  void draft(std::span<DraftWish>) noexcept override {}
-  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
-                                    TokenPos length) noexcept override;
+  void draft(std::span<engine::DraftWish>) noexcept override {}
+  [[nodiscard]] engine::CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                            TokenPos length) noexcept override;
 
  private:
   const std::string name_;
-  const CompanionShape shape_;
+  const engine::CompanionShape shape_;
   ReplayScript& script_;
   std::string missing_;  // of the latest follow
 };
 
 // Whoever replays sets what is pending.
-class ReplayBelow final : public ColdTier {
+class ReplayBelow final : public cache::ColdTier {
  public:
   explicit ReplayBelow(ReplayScript& script) : script_(script) {}
 
-  [[nodiscard]] TokenPos deepest(std::span<const PathName> names) const override;
-  [[nodiscard]] ForeignMatch foreign(const ForeignQuestion& question) const override;
+  [[nodiscard]] TokenPos deepest(std::span<const tier::PathName> names) const override;
+  [[nodiscard]] cache::ForeignMatch foreign(const cache::ForeignQuestion& question) const override;
   [[nodiscard]] double bytes_per_ms() const override;
-  [[nodiscard]] std::shared_ptr<Pending<StoreMatch>> look(SpaceKey, TokenSpan) override {
-    return std::make_shared<Pending<StoreMatch>>();
+  [[nodiscard]] std::shared_ptr<cache::Pending<tier::StoreMatch>> look(SpaceKey,
+                                                                       TokenSpan) override {
+    return std::make_shared<cache::Pending<tier::StoreMatch>>();
   }
-  [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(StoreMatch, ColdChoice) override {
-    return std::make_shared<Pending<Brought>>();
+  [[nodiscard]] std::shared_ptr<cache::Pending<cache::Brought>> bring(tier::StoreMatch,
+                                                                      cache::ColdChoice) override {
+    return std::make_shared<cache::Pending<cache::Brought>>();
   }
-  void keep(KeptPath) override {}
+  void keep(cache::KeptPath) override {}
   void clear() override {}
   void distrust(SpaceKey, const std::string&) override {}
 
@@ -149,7 +154,7 @@ class ReplayBelow final : public ColdTier {
 };
 
 // Says of bytes what was said of them then: here they have no content.
-class ReplayJournal final : public CacheJournal {
+class ReplayJournal final : public cache::CacheJournal {
  public:
   explicit ReplayJournal(ReplayScript& script) : script_(script) {}
   bool intact(std::span<const std::byte>, std::uint64_t) override;
@@ -159,6 +164,6 @@ class ReplayJournal final : public CacheJournal {
 };
 
 // States as they came up, without content.
-[[nodiscard]] Brought brought_from(const BroughtOutline& outline);
+[[nodiscard]] cache::Brought brought_from(const BroughtOutline& outline);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -8,7 +8,7 @@
 #include "record/recording_frames.h"
 #include "record/replay_world.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -20,13 +20,13 @@ constexpr std::uint64_t kLiveTokensMax = std::uint64_t{64} << 20U;
 struct LiveRequest {
   CacheEvent prompt;
   Tokens keys;
-  EndKey end;
-  Receipt receipt;
-  std::optional<ColdFetch> fetch;
+  cache::EndKey end;
+  cache::Receipt receipt;
+  std::optional<cache::ColdFetch> fetch;
   std::optional<SlotId> slot;  // it has begun there
   bool ended = false;
 
-  [[nodiscard]] Prompt view(bool deterministic) const {
+  [[nodiscard]] cache::Prompt view(bool deterministic) const {
     return {prompt.space,
             prompt.tokens,
             deterministic ? TokenSpan(keys) : TokenSpan(prompt.tokens),
@@ -82,8 +82,8 @@ class Replayer {
       case EventKind::kGoOn: return go_on(event);
       case EventKind::kBegin: return begin(event);
       case EventKind::kBeforeChunk: return before_chunk(event);
-      case EventKind::kPrefilled: return prefilled(event, Copies::kNow);
-      case EventKind::kPostponed: return prefilled(event, Copies::kLater);
+      case EventKind::kPrefilled: return prefilled(event, cache::Copies::kNow);
+      case EventKind::kPostponed: return prefilled(event, cache::Copies::kLater);
       case EventKind::kCopyPostponed: return copy_postponed(event);
       case EventKind::kDecoded: return decoded(event);
       case EventKind::kEmptied: return emptied(event);
@@ -138,16 +138,17 @@ class Replayer {
     auto request = std::make_unique<LiveRequest>();
     request->prompt = std::move(event);
     const CacheEvent& prompt = request->prompt;
-    request->keys = StateCache::keys_for(prompt.tokens, prompt.cuts, header_.options.deterministic);
+    request->keys =
+        cache::StateCache::keys_for(prompt.tokens, prompt.cuts, header_.options.deterministic);
     if (prompt.yes) {
-      const Prompt seen = request->view(header_.options.deterministic);
-      request->end = EndKey::of(seen.space, seen.keys);
+      const cache::Prompt seen = request->view(header_.options.deterministic);
+      request->end = cache::EndKey::of(seen.space, seen.keys);
     }
     requests_.emplace(prompt.request, std::move(request));
     return true;
   }
 
-  [[nodiscard]] Prompt view() const { return planned_->view(header_.options.deterministic); }
+  [[nodiscard]] cache::Prompt view() const { return planned_->view(header_.options.deterministic); }
 
   bool plan(const CacheEvent& event) {
     const auto found = requests_.find(event.request);
@@ -161,12 +162,12 @@ class Replayer {
     }
     planned_ = found->second.get();
     outlook_ = cache_->plan(view(), slots);
-    const StartPlan& made = outlook_->plan;
+    const plan::StartPlan& made = outlook_->plan;
     if (made.slot != event.slot || made.source != event.source || made.keep != event.position) {
       differs("the plan keeps " + std::to_string(made.keep) + " tokens (" +
-              start_source_name(made.source) + ") on slot " + std::to_string(made.slot) +
+              plan::start_source_name(made.source) + ") on slot " + std::to_string(made.slot) +
               "; recorded: " + std::to_string(event.position) + " (" +
-              start_source_name(event.source) + ") on slot " + std::to_string(event.slot));
+              plan::start_source_name(event.source) + ") on slot " + std::to_string(event.slot));
     }
     return true;
   }
@@ -190,8 +191,8 @@ class Replayer {
 
   bool go_on(CacheEvent& event) {
     if (!outlook_ || !planned_->fetch) return false;
-    using Stage = ColdFetch::Stage;
-    ColdFetch& fetch = *planned_->fetch;
+    using Stage = cache::ColdFetch::Stage;
+    cache::ColdFetch& fetch = *planned_->fetch;
     const bool looks = fetch.stage == Stage::kLooking;
     const bool brings = fetch.stage == Stage::kBringing;
     if (fetch.over() || (event.found && !looks) || (event.came && !brings)) {
@@ -209,8 +210,8 @@ class Replayer {
   }
 
   // What the tree takes for this prompt.
-  [[nodiscard]] bool could_come(const BroughtOutline& came, const ColdFetch& fetch) const {
-    const StateNeeds needs = StateNeeds::of(header_.shape);
+  [[nodiscard]] bool could_come(const BroughtOutline& came, const cache::ColdFetch& fetch) const {
+    const tree::StateNeeds needs = tree::StateNeeds::of(header_.shape);
     if (!came.uses.empty() && !needs.blocks) return false;
     if (came.place > 0 && !needs.snapshot) return false;
     const TokenPos length = length_of(planned_->prompt.tokens);
@@ -253,7 +254,7 @@ class Replayer {
 
   // Reads the prompt up to a place, in the chunks that the cache asks for.
   void read_up_to(SlotId id, LiveRequest& request, TokenPos end, bool with_logits,
-                  Copies copies = Copies::kNow) {
+                  cache::Copies copies = cache::Copies::kNow) {
     const TokenSpan prompt = request.prompt.tokens;
     while (cache_->length(id) < end) {
       const TokenPos at = cache_->length(id);
@@ -261,12 +262,13 @@ class Replayer {
       engine_.set_length(id, next);
       cache_->prefilled(
           id, prompt.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(next - at)),
-          request.receipt, with_logits && next == end ? LogitsOf::kLastToken : LogitsOf::kNone,
-          next == end ? copies : Copies::kNow);
+          request.receipt,
+          with_logits && next == end ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone,
+          next == end ? copies : cache::Copies::kNow);
     }
   }
 
-  bool prefilled(const CacheEvent& event, Copies copies) {
+  bool prefilled(const CacheEvent& event, cache::Copies copies) {
     ReplaySlot* slot = busy(event);
     if (slot == nullptr || slot->emptied || cache_->postponed({event.slot})) return false;
     if (event.position > length_of(slot->request->prompt.tokens)) return false;
@@ -318,10 +320,11 @@ class Replayer {
   }
 
   bool bring_in(const CacheEvent& event) {
-    SlotState state;
+    cache::SlotState state;
     state.space = event.space;
     state.tokens = event.tokens;
-    state.keys = StateCache::keys_for(event.tokens, event.cuts, header_.options.deterministic);
+    state.keys =
+        cache::StateCache::keys_for(event.tokens, event.cuts, header_.options.deterministic);
     state.exact = event.position;
     (void)cache_->bring_in({event.slot}, state);
     return true;
@@ -394,12 +397,12 @@ class Replayer {
   ReplayCompanion companion_;
   ReplayBelow below_;
   ReplayJournal journal_;
-  std::optional<StateCache> cache_;
+  std::optional<cache::StateCache> cache_;
   std::vector<ReplaySlot> slots_;
   Requests requests_;
   std::uint64_t live_tokens_ = 0;
-  LiveRequest* planned_ = nullptr;      // the latest plan is this request's,
-  std::optional<StartChoice> outlook_;  // and still true if it is there
+  LiveRequest* planned_ = nullptr;             // the latest plan is this request's,
+  std::optional<cache::StartChoice> outlook_;  // and still true if it is there
   const CacheEvent* event_ = nullptr;
 };
 
@@ -458,4 +461,4 @@ Result<ReplayOutcome> replay_recording(std::string_view file) {
   return outcome;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

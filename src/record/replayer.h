@@ -24,14 +24,14 @@
 #include "record/receipt_record.h"
 #include "record/recording_events.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // One request that has ended.
 struct ReplayedRequest {
   std::uint64_t number = 0;
-  RequestEnd end = RequestEnd::kStopToken;
-  Receipt receipt;   // as recorded
-  Receipt replayed;  // as the replay made it
+  cache::RequestEnd end = cache::RequestEnd::kStopToken;
+  cache::Receipt receipt;   // as recorded
+  cache::Receipt replayed;  // as the replay made it
   std::vector<FieldDifference> differences;
   TokenPos answer_tokens = 0;
   double answer_ms = 0.0;
@@ -62,4 +62,4 @@ struct ReplayOutcome {
 // An Error: this is no recording, or none that can be read at all.
 [[nodiscard]] Result<ReplayOutcome> replay_recording(std::string_view file);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -8,7 +8,7 @@
 #include "cache/advice.h"
 #include "record/report_style.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -59,26 +59,26 @@ std::string element(const std::string& tag, const std::string& inside,
 
 // --- what a request was, in lines ------------------------------------------------------
 
-std::string source_text(const Receipt& receipt) {
+std::string source_text(const cache::Receipt& receipt) {
   switch (receipt.source) {
-    case StartSource::kNothing: return "nothing";
-    case StartSource::kLive: return "its slot";
-    case StartSource::kSnapshotInPlace: return "slot + memory";
-    case StartSource::kMemory: return receipt.fetched > 0 ? "the cache folder" : "memory";
+    case plan::StartSource::kNothing: return "nothing";
+    case plan::StartSource::kLive: return "its slot";
+    case plan::StartSource::kSnapshotInPlace: return "slot + memory";
+    case plan::StartSource::kMemory: return receipt.fetched > 0 ? "the cache folder" : "memory";
   }
   return "?";
 }
 
-const char* source_class(const Receipt& receipt) {
-  if (receipt.source == StartSource::kLive) return "live";
+const char* source_class(const cache::Receipt& receipt) {
+  if (receipt.source == plan::StartSource::kLive) return "live";
   return receipt.fetched > 0 ? "below" : "memory";
 }
 
 std::string details(const ReplayedRequest& request, const RecordingHeader& header) {
-  const Receipt& receipt = request.receipt;
+  const cache::Receipt& receipt = request.receipt;
   const PromptParts parts = parts_of(receipt);
   std::string text = "request " + std::to_string(request.number) + " on slot " +
-                     std::to_string(receipt.slot) + ", " + utc_text(receipt.unix_ms) + "\n";
+                     std::to_string(receipt.slot) + ", " + cache::utc_text(receipt.unix_ms) + "\n";
   text += count(receipt.prompt_tokens) + " tokens: " + count(parts.restored) + " from " +
           source_text(receipt) + ", " + count(receipt.recomputed) + " read";
   if (parts.missed > 0) {
@@ -94,7 +94,7 @@ std::string details(const ReplayedRequest& request, const RecordingHeader& heade
   text += "\nqueued " + duration(receipt.queued_ms) + ", restored in " +
           duration(receipt.restore_ms) + ", prompt in " + duration(receipt.prompt_ms) +
           ", answer of " + count(request.answer_tokens) + " in " + duration(request.answer_ms) +
-          " (" + request_end_name(request.end) + ")";
+          " (" + cache::request_end_name(request.end) + ")";
   if (!receipt.waited_for.empty()) text += "\nwaited for " + receipt.waited_for;
   if (const std::string help = advice_of(request, header); !help.empty()) text += "\n" + help;
   if (!request.differences.empty()) text += "\nTHE REPLAY DIFFERS: " + request.differences[0].field;
@@ -171,11 +171,11 @@ std::string time_chart(const ReplayOutcome& outcome, std::size_t bars) {
   Chart chart;
   chart.bar = bar_width(bars);
   chart.height = 110.0;
-  const auto before = [](const Receipt& receipt) {
+  const auto before = [](const cache::Receipt& receipt) {
     return std::isfinite(receipt.queued_ms) ? std::max(receipt.queued_ms, 0.0) : 0.0;
   };
   for (std::size_t i = 0; i < bars; ++i) {
-    const Receipt& receipt = outcome.requests[i].receipt;
+    const cache::Receipt& receipt = outcome.requests[i].receipt;
     const double all = before(receipt) + receipt.prompt_ms;
     if (std::isfinite(all)) chart.top = std::max(chart.top, all);
   }
@@ -257,7 +257,7 @@ std::string groups(const std::vector<SummaryGroup>& all, const std::string& firs
 }
 
 std::string request_row(const ReplayedRequest& request, const RecordingHeader& header) {
-  const Receipt& receipt = request.receipt;
+  const cache::Receipt& receipt = request.receipt;
   const PromptParts parts = parts_of(receipt);
   std::string note;
   if (parts.missed > 0) note = reason_text(receipt.missing.why);
@@ -271,7 +271,7 @@ std::string request_row(const ReplayedRequest& request, const RecordingHeader& h
   }
   return "<tr id=\"r" + std::to_string(request.number) + "\">" +
          element("td", std::to_string(request.number), "n") +
-         element("td", html_escaped(utc_text(receipt.unix_ms).substr(11, 12)), "n") +
+         element("td", html_escaped(cache::utc_text(receipt.unix_ms).substr(11, 12)), "n") +
          element("td", std::to_string(receipt.slot), "n") +
          element("td", count(receipt.prompt_tokens), "n") +
          element("td", count(receipt.restored), "n") +
@@ -279,7 +279,7 @@ std::string request_row(const ReplayedRequest& request, const RecordingHeader& h
          element("td", count(receipt.recomputed), "n") + element("td", count(parts.missed), "n") +
          element("td", duration(receipt.queued_ms), "n") +
          element("td", duration(receipt.prompt_ms), "n") +
-         element("td", html_escaped(request_end_name(request.end))) +
+         element("td", html_escaped(cache::request_end_name(request.end))) +
          element("td", html_escaped(note)) + "</tr>\n";
 }
 
@@ -341,8 +341,8 @@ std::string report_page(const ReplayOutcome& outcome, std::string_view name) {
   std::string page = report_head("Recording " + html_escaped(name));
   page += element("h1", "What the cache did") +
           element("p",
-                  html_escaped(name) + ", begun " + html_escaped(utc_text(outcome.header.unix_ms)) +
-                      ". " + about(outcome),
+                  html_escaped(name) + ", begun " +
+                      html_escaped(cache::utc_text(outcome.header.unix_ms)) + ". " + about(outcome),
                   "quiet");
   page += verdict(outcome) + tiles(all);
   page += element("h2", "Every prompt, in the order of their ends") +
@@ -382,4 +382,4 @@ std::string report_page(const ReplayOutcome& outcome, std::string_view name) {
   return page + "</main></body></html>\n";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -10,11 +10,11 @@
 
 #include "record/recording_summary.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 [[nodiscard]] std::string report_page(const ReplayOutcome& outcome, std::string_view name);
 
 // Text as HTML, in elements and in quoted attributes. Control characters become spaces.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::record {
 
 namespace {
 
@@ -55,4 +55,4 @@ std::string report_head(const std::string& title) {
          title + "</title><style>" + std::string(kStyle) + "</style></head><body><main>\n";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

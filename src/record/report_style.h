@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace holdfast {
+namespace holdfast::record {
 
 // Up to the opening of <main>. `title` is escaped already.
 [[nodiscard]] std::string report_head(const std::string& title);
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // An edge of the tree of all sequences: positions [begin, end) of one of them. It lies within what
 // that sequence added itself.
@@ -157,4 +157,4 @@ std::optional<Tokens> SequenceReader::read(Place& place, const Passage& passage,
   return tokens;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -28,7 +28,7 @@
 #include "record/record_bytes.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // What is written for some tokens after a place.
 struct Passage {
@@ -101,4 +101,4 @@ class SequenceReader {
   Token invented_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace holdfast {
+namespace holdfast::record {
 namespace {
 
 // Both sides, and the sequences as they are: a list that is searched from end to end.
@@ -102,4 +102,4 @@ TEST(SequenceBookReader, RefusesPassagesThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::record

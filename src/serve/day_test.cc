@@ -15,10 +15,10 @@
 #include "tier/disk_store.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
-class DayClock final : public Clock {
+class DayClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return TimePoint{} + passed_; }
   [[nodiscard]] std::int64_t unix_ms() const override {
@@ -34,7 +34,7 @@ class DayClock final : public Clock {
 };
 
 struct Settings {
-  FakeOptions fake;
+  engine::FakeOptions fake;
   ByteCount memory = 0;
   ByteCount disk = 0;
   std::uint64_t ghosts = 5'000;
@@ -43,15 +43,15 @@ struct Settings {
 // A server's life over the folder. Its thread below memory is turned by hand.
 class Life {
  public:
-  Life(SimulatedFiles& files, const DayClock& clock, const Settings& settings)
-      : settings_(settings), known_(std::make_shared<StoredDepths>()) {
-    DiskOptions options;
+  Life(tier::SimulatedFiles& files, const DayClock& clock, const Settings& settings)
+      : settings_(settings), known_(std::make_shared<tier::StoredDepths>()) {
+    tier::DiskOptions options;
     options.budget = settings.disk;
     options.stored_depths = known_;
-    auto opened = DiskStore::open(files, options, clock.unix_ms());
+    auto opened = tier::DiskStore::open(files, options, clock.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
-    lower_.emplace(*store_, known_, clock, DiskTierOptions{.blob_tokens = 64});
+    lower_.emplace(*store_, known_, clock, cache::DiskTierOptions{.blob_tokens = 64});
     SchedulerOptions scheduling;
     scheduling.cache.memory.budget = settings.memory;
     scheduling.cache.memory.ghost_tokens_max = settings.ghosts;
@@ -61,7 +61,7 @@ class Life {
   void turn() {
     bench->scheduler.turn();
     lower_->work();
-    const CacheStatus status = bench->scheduler.cache_status();
+    const cache::CacheStatus status = bench->scheduler.cache_status();
     ASSERT_LE(status.peak, settings_.memory);
     ASSERT_LE(store_->stats().bytes(), settings_.disk);
     if (++turns_ % 32 == 0) check();
@@ -77,18 +77,18 @@ class Life {
   // Between requests: nothing is held for nobody, and what is remembered has its limits.
   void check_at_rest() {
     check();
-    const CacheStatus status = bench->scheduler.cache_status();
+    const cache::CacheStatus status = bench->scheduler.cache_status();
     EXPECT_EQ(status.pinned, 0U);
     EXPECT_LE(status.ghost_tokens, settings_.ghosts);
     EXPECT_EQ(store_->check(), std::vector<std::string>{});
   }
-  [[nodiscard]] const StoreStats& stored() const { return store_->stats(); }
+  [[nodiscard]] const tier::StoreStats& stored() const { return store_->stats(); }
 
  private:
   const Settings settings_;
-  std::shared_ptr<StoredDepths> known_;
-  std::unique_ptr<DiskStore> store_;
-  std::optional<DiskTier> lower_;
+  std::shared_ptr<tier::StoredDepths> known_;
+  std::unique_ptr<tier::DiskStore> store_;
+  std::optional<cache::DiskTier> lower_;
   std::uint64_t turns_ = 0;
 
  public:
@@ -99,7 +99,7 @@ struct Sums {
   std::uint64_t lives = 0, crashes = 0, requests = 0, too_long = 0, prompt = 0, restored = 0,
                 lower = 0, evicted = 0, dropped = 0, fetches = 0, nodes_most = 0;
 
-  void add(const CacheStatus& status, const StoreStats& store) {
+  void add(const cache::CacheStatus& status, const tier::StoreStats& store) {
     prompt += status.prompt_tokens;
     restored += status.restored_tokens;
     lower += status.restored_lower_tokens;
@@ -172,7 +172,7 @@ class DayTest {
            day_.requests[end].at_s < day_.requests[at].at_s + 10) {
       ++end;
     }
-    const auto passed = day_.requests[at].at_s - ms_between({}, clock_.now()) / 1000;
+    const auto passed = day_.requests[at].at_s - env::ms_between({}, clock_.now()) / 1000;
     life_->bench->clock.advance(
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * std::max(passed, 0.0))));
     clock_.set(day_.requests[at].at_s);
@@ -234,7 +234,7 @@ class DayTest {
   const Day day_;
   const Settings settings_;
   std::minstd_rand random_;
-  SimulatedFiles files_;
+  tier::SimulatedFiles files_;
   DayClock clock_;
   DayClients clients_;
   Bench cold_;
@@ -242,7 +242,7 @@ class DayTest {
   Sums sums_;
 };
 
-class ADay : public ::testing::TestWithParam<FakeKind> {};
+class ADay : public ::testing::TestWithParam<engine::FakeKind> {};
 
 TEST_P(ADay, OfAgents) {
   const char* const path = std::getenv("HOLDFAST_TRACE");
@@ -252,7 +252,7 @@ TEST_P(ADay, OfAgents) {
   settings.fake.context_tokens = path != nullptr ? 20'000 : 4096;
   settings.memory = path != nullptr ? 256 << 10 : 20 << 10;
   settings.disk = path != nullptr ? 8 << 20 : 512 << 10;
-  if (GetParam() == FakeKind::kRecurrent) {  // 8 bytes a state
+  if (GetParam() == engine::FakeKind::kRecurrent) {  // 8 bytes a state
     settings.memory = 1 << 10;
     settings.disk = 32 << 10;
   }
@@ -276,8 +276,10 @@ TEST_P(ADay, OfAgents) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ADay,
-                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+                         ::testing::Values(engine::FakeKind::kAttention,
+                                           engine::FakeKind::kWindowed,
+                                           engine::FakeKind::kRecurrent,
+                                           engine::FakeKind::kHybrid));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -6,7 +6,7 @@
 #include "tier/disk_store.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
@@ -17,31 +17,34 @@ std::string asking(const std::string& what, int words) {
   return text + "</s><s>";
 }
 
-Fingerprint facts_of(const std::string& engine) { return Fingerprint().add("engine", engine); }
+cache::Fingerprint facts_of(const std::string& engine) {
+  return cache::Fingerprint().add("engine", engine);
+}
 
 // A server's life. Its thread below memory is turned by hand.
 class Process {
  public:
-  Process(SimulatedFiles& files, const std::string& engine, bool deterministic = false,
+  Process(tier::SimulatedFiles& files, const std::string& engine, bool deterministic = false,
           ByteCount memory = 64 << 20)
       : facts_(facts_of(engine)),
-        known_(std::make_shared<StoredDepths>()),
-        store_(std::move(DiskStore::open(files, {.budget = 64 << 20, .stored_depths = known_}, 0))
+        known_(std::make_shared<tier::StoredDepths>()),
+        store_(std::move(
+                   tier::DiskStore::open(files, {.budget = 64 << 20, .stored_depths = known_}, 0))
                    .value()),
         lower_(*store_, known_, clock_, {.blob_tokens = 64}) {
-    lower_.set_foreign(ForeignStates(
+    lower_.set_foreign(cache::ForeignStates(
         {{facts_of("old"), "another engine (old, here " + engine + ")", "", deterministic}}));
     SchedulerOptions options;
     options.deterministic = deterministic;
     options.cache.memory.budget = memory;
     options.cache.names_foreign = engine != "old";
-    FakeOptions fake;
+    engine::FakeOptions fake;
     fake.slots = 1;
     fake.context_tokens = 4096;
     bench_.emplace(fake, options, SchedulerParts{.lower = &lower_});
   }
 
-  Receipt run(const std::string& prompt, const std::string& tenant = "", bool reuse = true) {
+  cache::Receipt run(const std::string& prompt, const std::string& tenant = "", bool reuse = true) {
     GenerateRequest request = bench_->request(prompt, 4);
     request.tenant = tenant;
     request.space = facts_.space(tenant);
@@ -52,8 +55,9 @@ class Process {
       lower_.work();
     }
     EXPECT_TRUE(client->finished_.has_value());
-    const Receipt receipt = client->finished_ ? *client->finished_->receipt : Receipt{};
-    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    const cache::Receipt receipt =
+        client->finished_ ? *client->finished_->receipt : cache::Receipt{};
+    EXPECT_EQ(cache::check_receipt(receipt), std::vector<std::string>{});
     return receipt;
   }
   void end() {
@@ -69,11 +73,11 @@ class Process {
   }
 
  private:
-  const Fingerprint facts_;
+  const cache::Fingerprint facts_;
   ManualClock clock_;
-  std::shared_ptr<StoredDepths> known_;
-  std::unique_ptr<DiskStore> store_;
-  DiskTier lower_;
+  std::shared_ptr<tier::StoredDepths> known_;
+  std::unique_ptr<tier::DiskStore> store_;
+  cache::DiskTier lower_;
   std::optional<Bench> bench_;
 };
 
@@ -88,15 +92,15 @@ class Foreign : public ::testing::TestWithParam<bool> {
 
   const std::string cats_ = asking("cat", 80);
   const std::string dogs_ = asking("dog", 80);
-  SimulatedFiles files_;
+  tier::SimulatedFiles files_;
 };
 
 TEST_P(Foreign, IsTheReasonOfTheFirstPromptThatAnotherEngineHadRead) {
   left(cats_);
   Process process(files_, "new", GetParam());
-  const Receipt receipt = process.run(cats_);
+  const cache::Receipt receipt = process.run(cats_);
   EXPECT_EQ(receipt.restored, 0);
-  EXPECT_EQ(receipt.missing.why, MissReason::kForeign);
+  EXPECT_EQ(receipt.missing.why, cache::MissReason::kForeign);
   EXPECT_EQ(receipt.missing.made_by, "another engine (old, here new)");
   EXPECT_GT(receipt.missing.position, receipt.prompt_tokens / 2);
   EXPECT_LT(receipt.missing.position, receipt.prompt_tokens);
@@ -108,23 +112,23 @@ TEST_P(Foreign, IsTheReasonOfTheSecondOneTooAndNotAChunk) {
   left(dogs_);
   Process process(files_, "new", GetParam());
   process.run(dogs_);
-  const Receipt receipt = process.run(cats_);
+  const cache::Receipt receipt = process.run(cats_);
   EXPECT_GT(receipt.matched, 0);
-  EXPECT_EQ(receipt.missing.why, MissReason::kForeign);
+  EXPECT_EQ(receipt.missing.why, cache::MissReason::kForeign);
 }
 
 TEST_P(Foreign, IsNoReasonForWhatNobodyHasRead) {
   left(cats_);
   Process process(files_, "new", GetParam());
-  EXPECT_EQ(process.run(dogs_).missing.why, MissReason::kNone);
+  EXPECT_EQ(process.run(dogs_).missing.why, cache::MissReason::kNone);
 }
 
 TEST_P(Foreign, IsNoReasonOnceThisEngineHasReadIt) {
   left(cats_);
   Process process(files_, "new", GetParam());
   process.run(cats_);
-  EXPECT_NE(process.run(cats_).missing.why, MissReason::kForeign);
-  EXPECT_NE(process.run(cats_ + "and more</s><s>").missing.why, MissReason::kForeign);
+  EXPECT_NE(process.run(cats_).missing.why, cache::MissReason::kForeign);
+  EXPECT_NE(process.run(cats_ + "and more</s><s>").missing.why, cache::MissReason::kForeign);
 }
 
 // Of two reasons the one for more tokens is named.
@@ -135,38 +139,39 @@ TEST_P(Foreign, IsNotNamedWhereThisServerLostMore) {
   Process process(files_, "new", GetParam(), 6 << 10);
   process.run(cats_);
   process.run(dogs_);
-  const Receipt receipt = process.run(longer);
+  const cache::Receipt receipt = process.run(longer);
   EXPECT_LT(receipt.restored, receipt.matched / 2);
-  EXPECT_EQ(receipt.missing.why, MissReason::kEvicted) << miss_reason_name(receipt.missing.why);
+  EXPECT_EQ(receipt.missing.why, cache::MissReason::kEvicted)
+      << cache::miss_reason_name(receipt.missing.why);
 }
 
 TEST_P(Foreign, IsNotSaidOfOtherTenants) {
   left(cats_, "somebody");
   Process process(files_, "new", GetParam());
-  EXPECT_EQ(process.run(cats_).missing.why, MissReason::kNone);
-  EXPECT_EQ(process.run(cats_, "anybody").missing.why, MissReason::kNone);
-  EXPECT_EQ(process.run(cats_, "somebody").missing.why, MissReason::kForeign);
+  EXPECT_EQ(process.run(cats_).missing.why, cache::MissReason::kNone);
+  EXPECT_EQ(process.run(cats_, "anybody").missing.why, cache::MissReason::kNone);
+  EXPECT_EQ(process.run(cats_, "somebody").missing.why, cache::MissReason::kForeign);
 }
 
 TEST_P(Foreign, IsNoReasonWhereNoReuseIsWanted) {
   left(cats_);
   Process process(files_, "new", GetParam());
-  EXPECT_EQ(process.run(cats_, "", false).missing.why, MissReason::kNone);
+  EXPECT_EQ(process.run(cats_, "", false).missing.why, cache::MissReason::kNone);
 }
 
 TEST_P(Foreign, IsNoReasonOnceTheFolderIsCleared) {
   left(cats_);
   Process process(files_, "new", GetParam());
   process.clear();
-  EXPECT_EQ(process.run(cats_).missing.why, MissReason::kNone);
+  EXPECT_EQ(process.run(cats_).missing.why, cache::MissReason::kNone);
 }
 
 TEST_P(Foreign, IsNoReasonForTheEngineThatMadeIt) {
   left(cats_);
   Process process(files_, "old", GetParam());
-  const Receipt receipt = process.run(cats_);
+  const cache::Receipt receipt = process.run(cats_);
   EXPECT_GT(receipt.fetched, 0);
-  EXPECT_NE(receipt.missing.why, MissReason::kForeign);
+  EXPECT_NE(receipt.missing.why, cache::MissReason::kForeign);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Foreign, ::testing::Bool(), [](const auto& mode) {
@@ -174,4 +179,4 @@ INSTANTIATE_TEST_SUITE_P(Modes, Foreign, ::testing::Bool(), [](const auto& mode)
 });
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

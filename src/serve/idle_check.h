@@ -17,24 +17,25 @@
 #include "engine/conformance.h"
 #include "engine/engine.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 class IdleCheck {
  public:
   // `how.known` are the kinds that passed before. Without `how` there is nothing to check.
-  IdleCheck(Engine& engine, StateCache& cache, std::optional<ConformanceOptions> how);
+  IdleCheck(engine::Engine& engine, cache::StateCache& cache,
+            std::optional<engine::ConformanceOptions> how);
 
   [[nodiscard]] bool has_work() const { return left_ > 0; }
   // Checks until all is done, something fails or `wanted` says that somebody waits. Nothing: a slot
   // holds what would be lost.
   // REQUIRES: no request is at work.
-  [[nodiscard]] std::optional<ConformanceReport> run(const std::function<bool()>& wanted);
+  [[nodiscard]] std::optional<engine::ConformanceReport> run(const std::function<bool()>& wanted);
 
  private:
-  Engine& engine_;
-  StateCache& cache_;
-  ConformanceOptions how_;
+  engine::Engine& engine_;
+  cache::StateCache& cache_;
+  engine::ConformanceOptions how_;
   std::size_t left_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -5,23 +5,23 @@
 
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 class Reports final : public SchedulerObserver {
  public:
-  void on_checked(const ConformanceReport& report) override { all_.push_back(report); }
-  std::vector<ConformanceReport> all_;
+  void on_checked(const engine::ConformanceReport& report) override { all_.push_back(report); }
+  std::vector<engine::ConformanceReport> all_;
 };
 
-ConformanceOptions checks() {
-  ConformanceOptions how;
+engine::ConformanceOptions checks() {
+  engine::ConformanceOptions how;
   how.chunk = 16;
   return how;
 }
 
 struct Idle {
-  explicit Idle(FakeOptions fake = {}) : bench(fake, options(), {.observer = &reports}) {}
+  explicit Idle(engine::FakeOptions fake = {}) : bench(fake, options(), {.observer = &reports}) {}
 
   static SchedulerOptions options() {
     SchedulerOptions made;
@@ -56,15 +56,15 @@ TEST(IdleCheck, ARequestEndsItAtTheNextBatchAndTheRestFollows) {
   idle.rest([&] { return ++looks > 40; });
   ASSERT_EQ(idle.reports.all_.size(), 1U);
   EXPECT_EQ(looks, 41) << "it is asked before each batch, and not again";
-  const ConformanceReport first = idle.reports.all_[0];
+  const engine::ConformanceReport first = idle.reports.all_[0];
   EXPECT_TRUE(first.passed());
   EXPECT_FALSE(first.complete());
-  EXPECT_GT(first.count(CheckVerdict::kPassed), 4U);
+  EXPECT_GT(first.count(engine::CheckVerdict::kPassed), 4U);
   EXPECT_NE(idle.bench.run("hello", 4), "");
   idle.rest();
   ASSERT_EQ(idle.reports.all_.size(), 2U);
   EXPECT_TRUE(idle.reports.all_[1].complete());
-  EXPECT_GT(idle.reports.all_[1].count(CheckVerdict::kKnown), 0U);
+  EXPECT_GT(idle.reports.all_[1].count(engine::CheckVerdict::kKnown), 0U);
 }
 
 TEST(IdleCheck, ConversationsAreAnsweredAsIfItHadNotBeen) {
@@ -77,7 +77,7 @@ TEST(IdleCheck, ConversationsAreAnsweredAsIfItHadNotBeen) {
 }
 
 TEST(IdleCheck, NothingIsLostForIt) {
-  FakeOptions fake;
+  engine::FakeOptions fake;
   fake.slots = 1;
   SchedulerOptions options = Idle::options();
   options.cache.memory.budget = 0;  // what the slot holds is nowhere else
@@ -90,10 +90,11 @@ TEST(IdleCheck, NothingIsLostForIt) {
 }
 
 TEST(IdleCheck, AFaultIsTold) {
-  FakeOptions fake;
+  engine::FakeOptions fake;
   int loads = 0;
-  fake.faults = [&](FakeOperation operation) {
-    return operation == FakeOperation::kLoad && ++loads > 3 ? FakeFault::kFail : FakeFault::kNone;
+  fake.faults = [&](engine::FakeOperation operation) {
+    return operation == engine::FakeOperation::kLoad && ++loads > 3 ? engine::FakeFault::kFail
+                                                                    : engine::FakeFault::kNone;
   };
   Idle idle(fake);
   idle.rest();
@@ -102,4 +103,4 @@ TEST(IdleCheck, AFaultIsTold) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

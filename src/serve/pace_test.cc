@@ -6,7 +6,7 @@
 
 #include "serve/testing/timed_engine.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 // A client that notes when its tokens came.
@@ -26,20 +26,20 @@ class TimedClient final : public EventSink {
   [[nodiscard]] std::vector<double> gaps_from(std::size_t first) const {
     std::vector<double> gaps;
     for (std::size_t i = first + 1; i < at_.size(); ++i) {
-      gaps.push_back(ms_between(at_[i - 1], at_[i]));
+      gaps.push_back(env::ms_between(at_[i - 1], at_[i]));
     }
     return gaps;
   }
 
   const ManualClock& clock_;
-  std::vector<Clock::TimePoint> at_;
+  std::vector<env::Clock::TimePoint> at_;
   std::string text_;
   std::optional<Finished> finished_;
   std::optional<Error> failed_;
 };
 
 struct Setting {
-  FakeKind kind = FakeKind::kHybrid;
+  engine::FakeKind kind = engine::FakeKind::kHybrid;
   double target_ms = 250.0;
   bool deterministic = false;
   bool one_chunk_after_another = false;  // for cold runs: deterministic, whatever the engine is
@@ -110,8 +110,8 @@ struct PacedServer {
     return sizes;
   }
 
-  FakeOptions fake;
-  FakeText text;
+  engine::FakeOptions fake;
+  engine::FakeText text;
   ManualClock clock;
   TimedEngine engine;
   Scheduler scheduler;
@@ -188,7 +188,7 @@ TEST_P(WhileOneWrites, FewGapsAreLongOrReadingHasHalfOfTheTime) {
   const double step = GetParam().times.step;
   const auto noticed = std::ranges::count_if(gaps, [&](double ms) { return ms > 1.3 * step; });
   const double share = static_cast<double>(noticed) / static_cast<double>(gaps.size());
-  const double all = ms_between(began, server.clock.now());
+  const double all = env::ms_between(began, server.clock.now());
   const double reading = 1.0 - static_cast<double>(gaps.size()) * step / all;
   // Three write and one reads: a rest lasts two thirds of its gap, unless few are noticed anyway.
   EXPECT_TRUE(share <= 1.0 / 24 + 0.02 || reading <= 0.7) << share << " noticed, " << reading;
@@ -252,7 +252,7 @@ TEST(Pace, APromptThatArrivesInQuietTimesIsReadWithoutRests) {
   server.run_until(*writers.front(), 400);
   const auto began = server.clock.now();
   server.run_until_ended(*server.submit(long_text(16'000), 1));
-  const double took = ms_between(began, server.clock.now());
+  const double took = env::ms_between(began, server.clock.now());
   const double alone = 16'000 * 0.12 + 16'000.0 / 512 * 2;
   EXPECT_LT(took, 1.35 * alone) << "copies and one step after each lump are all that is added";
 }
@@ -274,7 +274,7 @@ TEST(Pace, WithoutATargetAGapHoldsABatch) {
 // --- copies --------------------------------------------------------------------------------
 
 // Rows that take as long to copy as to read, and snapshots that fill the target alone.
-Setting slow_copies(FakeKind kind, bool deterministic) {
+Setting slow_copies(engine::FakeKind kind, bool deterministic) {
   return {.kind = kind,
           .target_ms = 100.0,
           .deterministic = deterministic,
@@ -283,7 +283,7 @@ Setting slow_copies(FakeKind kind, bool deterministic) {
 }
 
 struct Copying {
-  FakeKind kind;
+  engine::FakeKind kind;
   bool deterministic;
 };
 class SlowCopies : public ::testing::TestWithParam<Copying> {};
@@ -320,7 +320,8 @@ TEST_P(SlowCopies, WhatIsCopiedPastAStepIsTheSame) {
 
 TEST_P(SlowCopies, GapsStayWithinTheTarget) {
   Setting setting = slow_copies(GetParam().kind, GetParam().deterministic);
-  if (GetParam().kind == FakeKind::kWindowed) setting.times.snapshot = 0.24;  // as its bytes say
+  if (GetParam().kind == engine::FakeKind::kWindowed)
+    setting.times.snapshot = 0.24;  // as its bytes say
   PacedServer server(setting);
   const auto writer = server.submit("abc", -1);
   server.run_until(*writer, 50);
@@ -354,11 +355,11 @@ TEST_P(SlowCopies, ACancelledRequestLosesNothingThatWasPostponed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SlowCopies,
-                         ::testing::Values(Copying{FakeKind::kAttention, false},
-                                           Copying{FakeKind::kWindowed, false},
-                                           Copying{FakeKind::kRecurrent, false},
-                                           Copying{FakeKind::kHybrid, false},
-                                           Copying{FakeKind::kHybrid, true}));
+                         ::testing::Values(Copying{engine::FakeKind::kAttention, false},
+                                           Copying{engine::FakeKind::kWindowed, false},
+                                           Copying{engine::FakeKind::kRecurrent, false},
+                                           Copying{engine::FakeKind::kHybrid, false},
+                                           Copying{engine::FakeKind::kHybrid, true}));
 
 TEST(Pace, OneStateComesBackBetweenTwoSteps) {
   PacedServer server({.times = {.row = 0.002, .snapshot = 5.0}, .slots = 4});
@@ -407,7 +408,7 @@ TEST(Pace, GapsAreCounted) {
 // --- at random -----------------------------------------------------------------------------
 
 struct RandomPace {
-  FakeKind kind;
+  engine::FakeKind kind;
   bool deterministic;
   double target_ms;
 };
@@ -460,13 +461,13 @@ TEST_P(PaceModel, EveryAnswerEqualsTheColdOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, PaceModel,
-                         ::testing::Values(RandomPace{FakeKind::kAttention, false, 30.0},
-                                           RandomPace{FakeKind::kWindowed, false, 30.0},
-                                           RandomPace{FakeKind::kRecurrent, false, 30.0},
-                                           RandomPace{FakeKind::kHybrid, false, 30.0},
-                                           RandomPace{FakeKind::kHybrid, false, 250.0},
-                                           RandomPace{FakeKind::kHybrid, true, 30.0},
-                                           RandomPace{FakeKind::kAttention, true, 30.0}));
+                         ::testing::Values(RandomPace{engine::FakeKind::kAttention, false, 30.0},
+                                           RandomPace{engine::FakeKind::kWindowed, false, 30.0},
+                                           RandomPace{engine::FakeKind::kRecurrent, false, 30.0},
+                                           RandomPace{engine::FakeKind::kHybrid, false, 30.0},
+                                           RandomPace{engine::FakeKind::kHybrid, false, 250.0},
+                                           RandomPace{engine::FakeKind::kHybrid, true, 30.0},
+                                           RandomPace{engine::FakeKind::kAttention, true, 30.0}));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::serve {
 
 struct ProofCounts {
   std::uint64_t equal = 0;
@@ -12,4 +12,4 @@ struct ProofCounts {
   double seconds = 0.0;      // spent on those that were made
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

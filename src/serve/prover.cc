@@ -6,7 +6,7 @@
 #include "engine/conformance.h"
 #include "engine/row_distance.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 namespace {
 
@@ -28,14 +28,14 @@ std::vector<TokenPos> small_cuts(TokenPos position) {
 std::string Proof::words() const {
   if (equal) return "equal";
   if (std::isinf(distance)) return "the restored state gives a value that is no number";
-  const std::string off =
-      "computed again, the logits after it are " + distance_text(distance) + " of their size away";
+  const std::string off = "computed again, the logits after it are " +
+                          engine::distance_text(distance) + " of their size away";
   return allowed == 0.0 ? off + "; they should have the same bits"
-                        : off + "; " + distance_text(allowed) + " would be rounding";
+                        : off + "; " + engine::distance_text(allowed) + " would be rounding";
 }
 
-Prover::Prover(Engine& engine, StateCache& cache, const Grid& grid, ProverOptions options,
-               const Clock& clock)
+Prover::Prover(engine::Engine& engine, cache::StateCache& cache, const Grid& grid,
+               ProverOptions options, const env::Clock& clock)
     : engine_(engine), cache_(cache), grid_(grid), options_(options), clock_(clock) {}
 
 void Prover::note(const Restored& restored) {
@@ -129,14 +129,14 @@ bool Prover::read_chunk() {
       TokenSpan(noted_.front().tokens)
           .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   if (options_.exact && !engine_.normalize(work_->slot)) return false;
-  return engine_.prefill(work_->slot, chunk, LogitsOf::kNone).ok();
+  return engine_.prefill(work_->slot, chunk, engine::LogitsOf::kNone).ok();
 }
 
 // The few tokens after the place, from one of them on, and the row of the last.
 bool Prover::read_to_end(TokenPos from, std::vector<float>& row) {
   const TokenSpan rest = TokenSpan(noted_.front().tokens).subspan(static_cast<std::size_t>(from));
   if (options_.exact && !engine_.normalize(work_->slot)) return false;
-  if (!engine_.prefill(work_->slot, rest, LogitsOf::kLastToken)) return false;
+  if (!engine_.prefill(work_->slot, rest, engine::LogitsOf::kLastToken)) return false;
   const auto logits = engine_.logits(work_->slot);
   row.assign(logits.begin(), logits.end());
   return true;
@@ -150,7 +150,7 @@ std::optional<Proof> Prover::after_cold() {
   }
   if (!options_.exact) {
     // To come back to; where there are no such parts, rows are cut.
-    if (auto saved = engine_.save(work_->slot, SaveScope::kSnapshot)) {
+    if (auto saved = engine_.save(work_->slot, engine::SaveScope::kSnapshot)) {
       work_->at_position = std::move(*saved);
     }
   }
@@ -165,15 +165,16 @@ std::optional<Proof> Prover::after_cold() {
 // What it would make if the state lacked a token.
 std::optional<Proof> Prover::measure_gap() {
   const TokenPos position = noted_.front().position;
-  const bool back = work_->at_position ? engine_.load(work_->slot, *work_->at_position).ok()
-                                       : engine_.cut(work_->slot, position) == CutAnswer::kDone;
+  const bool back = work_->at_position
+                        ? engine_.load(work_->slot, *work_->at_position).ok()
+                        : engine_.cut(work_->slot, position) == engine::CutAnswer::kDone;
   std::vector<float> row;
   if (!back || !read_to_end(position + 1, row)) {
     give_up();
     return std::nullopt;
   }
   work_->at_position.reset();
-  work_->effect = row_distance(row, work_->cold);
+  work_->effect = engine::row_distance(row, work_->cold);
   if (!std::isfinite(work_->effect)) {  // the engine itself gives what is no number
     work_->distance = work_->effect;
     return conclude(false, 0.0);
@@ -187,15 +188,15 @@ std::optional<Proof> Prover::compare() {
   const auto parts = cache_.parts_of(noted.space, noted.keys);
   const TokenSpan restored = TokenSpan(noted.tokens).first(noted.keys.size());
   std::vector<float> row;
-  if (!parts || !restore_parts(engine_, work_->slot, restored, *parts) ||
+  if (!parts || !cache::restore_parts(engine_, work_->slot, restored, *parts) ||
       !read_to_end(noted.position, row)) {
     give_up();
     return std::nullopt;
   }
-  work_->distance = row_distance(row, work_->cold);
-  if (options_.exact) return conclude(same_row(row, work_->cold), 0.0);
+  work_->distance = engine::row_distance(row, work_->cold);
+  if (options_.exact) return conclude(engine::same_row(row, work_->cold), 0.0);
   if (!std::isfinite(work_->distance)) return conclude(false, work_->effect / 2.0);
-  const double least = kLeastOfEffect * work_->effect;
+  const double least = engine::kLeastOfEffect * work_->effect;
   if (work_->distance <= least) return conclude(true, least);
   engine_.clear(work_->slot);
   work_->cuts = small_cuts(noted.position);
@@ -214,8 +215,9 @@ std::optional<Proof> Prover::after_small_chunks() {
     give_up();
     return std::nullopt;
   }
-  const double rounding = row_distance(row, work_->cold);
-  const double allowed = std::max(kRoundings * rounding, kLeastOfEffect * work_->effect);
+  const double rounding = engine::row_distance(row, work_->cold);
+  const double allowed =
+      std::max(engine::kRoundings * rounding, engine::kLeastOfEffect * work_->effect);
   // Where rounding alone does as much as a missing token, nothing can be told.
   if (work_->distance > allowed && allowed > work_->effect / 2.0) {
     give_up();
@@ -234,7 +236,7 @@ Proof Prover::conclude(bool equal, double allowed) {
   proof.equal = equal;
   proof.distance = work_->distance;
   proof.allowed = allowed;
-  proof.ms = ms_between(work_->began, clock_.now());
+  proof.ms = env::ms_between(work_->began, clock_.now());
   engine_.clear(work_->slot);
   work_.reset();
   noted_.pop_front();
@@ -243,4 +245,4 @@ Proof Prover::conclude(bool equal, double allowed) {
   return proof;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -37,7 +37,7 @@
 #include "serve/proof_counts.h"
 #include "state/grid.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 struct ProverOptions {
   double share = 0.0;  // of restores, 0..1
@@ -71,8 +71,8 @@ class Prover {
  public:
   static constexpr std::size_t kNotedMax = 8;
 
-  Prover(Engine& engine, StateCache& cache, const Grid& grid, ProverOptions options,
-         const Clock& clock);
+  Prover(engine::Engine& engine, cache::StateCache& cache, const Grid& grid, ProverOptions options,
+         const env::Clock& clock);
 
   // A request began with this. Whether it is among the share is decided here.
   void note(const Restored& restored);
@@ -102,11 +102,11 @@ class Prover {
     SlotId slot;
     Stage stage = Stage::kCold;
     std::vector<TokenPos> cuts;  // where its reading is cut
-    std::optional<SavedState> at_position;
+    std::optional<engine::SavedState> at_position;
     std::vector<float> cold;
     double effect = 0.0;
     double distance = 0.0;
-    Clock::TimePoint began{};
+    env::Clock::TimePoint began{};
   };
 
   [[nodiscard]] bool begin();
@@ -120,15 +120,15 @@ class Prover {
   [[nodiscard]] std::optional<Proof> after_small_chunks();
   [[nodiscard]] Proof conclude(bool equal, double allowed);
 
-  Engine& engine_;
-  StateCache& cache_;
+  engine::Engine& engine_;
+  cache::StateCache& cache_;
   const Grid& grid_;
   const ProverOptions options_;
-  const Clock& clock_;
+  const env::Clock& clock_;
   double due_ = 0.0;  // of a proof, by the share
   std::deque<Noted> noted_;
   std::unique_ptr<Work> work_;  // null: nothing is under way
   ProofCounts counts_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -5,7 +5,7 @@
 
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 constexpr ByteCount kAmple = 1 << 20;
@@ -27,16 +27,17 @@ bool nobody() { return false; }
 
 // Two conversations by turns on one slot, so that each turn begins with a restored state.
 struct Turns {
-  explicit Turns(SchedulerOptions options, FakeOptions fake = one_slot()) : bench(fake, options) {}
+  explicit Turns(SchedulerOptions options, engine::FakeOptions fake = one_slot())
+      : bench(fake, options) {}
 
-  static FakeOptions one_slot() {
-    FakeOptions fake;
+  static engine::FakeOptions one_slot() {
+    engine::FakeOptions fake;
     fake.slots = 1;
     return fake;
   }
 
   // The receipt of the next turn.
-  Receipt next() {
+  cache::Receipt next() {
     std::string& talk = talks[turn++ % 2];
     talk += " and then?";
     const auto recorder = bench.submit(talk, 4);
@@ -65,8 +66,8 @@ TEST_P(Proofs, RightStatesAreProvedAndReceiptsSaySo) {
   Turns turns(proving(1.0, GetParam()));
   std::string restored;
   for (int i = 0; i < 10; ++i) {
-    const Receipt receipt = turns.next();
-    if (receipt.source == StartSource::kMemory) restored = receipt.id;
+    const cache::Receipt receipt = turns.next();
+    if (receipt.source == plan::StartSource::kMemory) restored = receipt.id;
     turns.rest();
   }
   EXPECT_GE(turns.counts().equal, 5U);
@@ -75,11 +76,11 @@ TEST_P(Proofs, RightStatesAreProvedAndReceiptsSaySo) {
 }
 
 TEST_P(Proofs, AWrongStateIsFoundAndNothingIsRestoredSince) {
-  FakeOptions fake = Turns::one_slot();
+  engine::FakeOptions fake = Turns::one_slot();
   int saves = 0;
-  fake.faults = [&](FakeOperation operation) {
-    const bool wrong = operation == FakeOperation::kSave && ++saves > 12;
-    return wrong ? FakeFault::kWrong : FakeFault::kNone;
+  fake.faults = [&](engine::FakeOperation operation) {
+    const bool wrong = operation == engine::FakeOperation::kSave && ++saves > 12;
+    return wrong ? engine::FakeFault::kWrong : engine::FakeFault::kNone;
   };
   Turns turns(proving(1.0, GetParam()), fake);
   int found_after = 0;
@@ -94,8 +95,9 @@ TEST_P(Proofs, AWrongStateIsFoundAndNothingIsRestoredSince) {
   EXPECT_NE(turns.bench.scheduler.receipts().find(receipt, "")->proof, "equal");
   EXPECT_EQ(turns.bench.scheduler.cache_status().resident, 0U);
   for (int i = 0; i < 6; ++i) {
-    const Receipt after = turns.next();
-    EXPECT_TRUE(after.source == StartSource::kNothing || after.source == StartSource::kLive);
+    const cache::Receipt after = turns.next();
+    EXPECT_TRUE(after.source == plan::StartSource::kNothing ||
+                after.source == plan::StartSource::kLive);
     turns.rest();
   }
 }
@@ -117,7 +119,7 @@ TEST(Prover, TheShareIsKept) {
 
 TEST(Prover, ARequestEndsAProofAtTheNextChunkAndItIsMadeLater) {
   Turns turns(proving(1.0));
-  while (turns.next().source != StartSource::kMemory) turns.rest();
+  while (turns.next().source != plan::StartSource::kMemory) turns.rest();
   turns.bench.scheduler.keep_idle_states();
   int looks = 0;
   turns.bench.scheduler.prove_idle([&] { return ++looks > 2; });
@@ -130,7 +132,7 @@ TEST(Prover, ARequestEndsAProofAtTheNextChunkAndItIsMadeLater) {
 
 TEST(Prover, WhoIsAlwaysBusyProvesNothing) {
   Turns turns(proving(1.0));
-  while (turns.next().source != StartSource::kMemory) turns.rest();
+  while (turns.next().source != plan::StartSource::kMemory) turns.rest();
   turns.bench.scheduler.keep_idle_states();
   for (int i = 0; i < 5; ++i) {
     int looks = 0;
@@ -144,7 +146,7 @@ TEST(Prover, OnlySoManyRestoresWaitForAProof) {
   Turns turns(proving(1.0));
   std::uint64_t restored = 0;
   while (restored < Prover::kNotedMax + 4) {
-    restored += turns.next().source == StartSource::kMemory ? 1 : 0;
+    restored += turns.next().source == plan::StartSource::kMemory ? 1 : 0;
   }
   turns.rest();
   EXPECT_EQ(turns.counts().equal + turns.counts().unmade, restored);
@@ -155,14 +157,14 @@ TEST(Prover, OnlySoManyRestoresWaitForAProof) {
 TEST(Prover, ASlotIsTakenOnlyIfMemoryHasWhatItHolds) {
   SchedulerOptions options = proving(1.0);
   Turns turns(options);
-  while (turns.next().source != StartSource::kMemory) turns.rest();
+  while (turns.next().source != plan::StartSource::kMemory) turns.rest();
   // Without keep_idle_states() the answer is in the slot alone.
   turns.bench.scheduler.prove_idle(nobody);
   EXPECT_EQ(turns.counts().equal, 0U);
   EXPECT_EQ(turns.counts().unmade, 1U);
   turns.turn += 1;  // the same conversation again
-  EXPECT_EQ(turns.next().source, StartSource::kLive);
+  EXPECT_EQ(turns.next().source, plan::StartSource::kLive);
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

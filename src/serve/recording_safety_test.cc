@@ -9,18 +9,18 @@
 #include "record/testing/recording_seal.h"
 #include "serve/testing/recorded_traffic.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 // --- private -----------------------------------------------------------------------------
 
 std::string as_varints(TokenSpan tokens) {
-  RecordWriter out;
+  record::RecordWriter out;
   for (const Token token : tokens) out.signed_number(token);
   return out.take();
 }
 std::string as_plain_varints(TokenSpan tokens) {
-  RecordWriter out;
+  record::RecordWriter out;
   for (const Token token : tokens) out.number(static_cast<std::uint64_t>(token));
   return out.take();
 }
@@ -75,10 +75,11 @@ TEST(PrivateRecording, HoldsNoTokenAndNoText) {
       const std::string& file = hidden.run();
       EXPECT_EQ(given_away(hidden, file), 0);
       EXPECT_GT(file.size(), 5'000U);
-      const auto outcome = replay_recording(file);
+      const auto outcome = record::replay_recording(file);
       ASSERT_TRUE(outcome.ok());
       EXPECT_TRUE(outcome->identical() && outcome->whole);
-      EXPECT_EQ(given_away(hidden, report_page(*outcome, "x")), 1);  // "system": a role's name
+      EXPECT_EQ(given_away(hidden, record::report_page(*outcome, "x")),
+                1);  // "system": a role's name
     }
   }
 }
@@ -88,11 +89,11 @@ TEST(PrivateRecording, EndsWhereItCouldNoLongerTellTokensApart) {
   options.private_form = true;
   options.tokens_max = 3000;
   RecordedTraffic traffic(options);
-  const auto outcome = replay_recording(traffic.run());
+  const auto outcome = record::replay_recording(traffic.run());
   ASSERT_TRUE(outcome.ok());
   EXPECT_NE(traffic.stopped.find("tell apart"), std::string::npos);
   EXPECT_TRUE(outcome->whole && outcome->identical());
-  EXPECT_EQ(outcome->done, DoneReason::kTooManyTokens);
+  EXPECT_EQ(outcome->done, record::DoneReason::kTooManyTokens);
   EXPECT_GT(outcome->requests.size(), 5U);
   EXPECT_LT(outcome->requests.size(), 200U);
 }
@@ -112,11 +113,11 @@ std::string small_recording(bool private_form, bool lower, int requests = 12) {
 
 TEST(DamagedRecording, CutOffAnywhereItIsReplayedUpToThere) {
   const std::string file = small_recording(false, false);
-  const auto whole = replay_recording(file);
+  const auto whole = record::replay_recording(file);
   ASSERT_TRUE(whole.ok() && whole->whole);
   std::size_t most = 0;
   for (std::size_t length = 0; length < file.size(); ++length) {
-    const auto outcome = replay_recording(std::string_view(file).substr(0, length));
+    const auto outcome = record::replay_recording(std::string_view(file).substr(0, length));
     if (!outcome) {
       EXPECT_FALSE(outcome.error().message.empty());
       EXPECT_EQ(most, 0U);
@@ -136,7 +137,7 @@ TEST(DamagedRecording, OneWrongByteIsNoticed) {
   for (std::size_t at = 0; at < file.size(); ++at) {
     std::string damaged = file;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
-    const auto outcome = replay_recording(damaged);
+    const auto outcome = record::replay_recording(damaged);
     EXPECT_TRUE(!outcome.ok() || !outcome->whole) << at;
   }
 }
@@ -150,7 +151,7 @@ TEST(HostileRecording, IsRefusedOrReplayedButNeverMore) {
     for (int i = 0; i < 4000; ++i) {
       std::string bad = file;
       for (auto changes = 1 + random() % 4; changes > 0; --changes) {
-        const std::size_t at = recording_magic().size() + random() % (bad.size() - 8);
+        const std::size_t at = record::recording_magic().size() + random() % (bad.size() - 8);
         switch (random() % 4) {
           case 0: bad[at] = static_cast<char>(random()); break;
           case 1: bad[at] = static_cast<char>(bad[at] + 1); break;
@@ -159,30 +160,30 @@ TEST(HostileRecording, IsRefusedOrReplayedButNeverMore) {
         }
         if (bad.size() < 100) bad = file;
       }
-      const auto outcome = replay_recording(sealed_recording(bad));
-      if (outcome) (void)report_page(*outcome, "bad");
+      const auto outcome = record::replay_recording(record::sealed_recording(bad));
+      if (outcome) (void)record::report_page(*outcome, "bad");
     }
   }
 }
 
 TEST(HostileRecording, CannotPutAScriptOnThePage) {
-  ReplayOutcome outcome;
+  record::ReplayOutcome outcome;
   outcome.header.build = "<script>alert(1)</script>";
   outcome.header.companion = "\"><img src=x onerror=alert(1)>";
   outcome.trouble = "</p><script>";
   outcome.notes = {"<b onclick='x'>"};
   outcome.decisions_differ = 1;
-  ReplayedRequest request;
+  record::ReplayedRequest request;
   request.receipt.waited_for = "</title><script>alert(2)</script>";
   request.receipt.prompt_tokens = 500;
   request.receipt.matched = 100;
   request.receipt.recomputed = 500;
-  request.receipt.difference = Difference{100, {1}, {2}, 0, Role::kSystem, 0};
+  request.receipt.difference = cache::Difference{100, {1}, {2}, 0, Role::kSystem, 0};
   request.known_text = "at 14:03:12 <script>";
   request.sent_text = "at 14:03:13 <script>";
   request.differences = {{"slot", "<i>", "</td>"}};
   outcome.requests = {request};
-  const std::string page = report_page(outcome, "<script src=//x>");
+  const std::string page = record::report_page(outcome, "<script src=//x>");
   EXPECT_EQ(page.find("<script"), page.npos);
   EXPECT_EQ(page.find("<img"), page.npos);
   EXPECT_EQ(page.find("<b onclick"), page.npos);
@@ -192,7 +193,7 @@ TEST(HostileRecording, CannotPutAScriptOnThePage) {
 
 TEST(DamagedRecording, SaysWhatIsWrong) {
   const auto said = [](const std::string& file) {
-    const auto outcome = replay_recording(file);
+    const auto outcome = record::replay_recording(file);
     return outcome ? outcome->trouble : outcome.error().message;
   };
   const std::string file = small_recording(false, false, 3);
@@ -210,7 +211,7 @@ TEST(DamagedRecording, SaysWhatIsWrong) {
 
 // --- beside the server ---------------------------------------------------------------------
 
-class FailingSink final : public RecordingSink {
+class FailingSink final : public record::RecordingSink {
  public:
   explicit FailingSink(int frames) : left_(frames) {}
   [[nodiscard]] Result<void> write(std::string) override {
@@ -223,7 +224,7 @@ class FailingSink final : public RecordingSink {
 };
 
 // Answers and receipts of a few talks, recorded or not.
-std::vector<std::string> answers(CacheJournal* journal) {
+std::vector<std::string> answers(cache::CacheJournal* journal) {
   Bench bench({}, {}, {.journal = journal});
   std::vector<std::string> all;
   std::string talk = "<s>system: be brief</s>";
@@ -239,7 +240,7 @@ std::vector<std::string> answers(CacheJournal* journal) {
 
 TEST(RecordingBesideTheServer, OfNoServerIsEmpty) {
   MemorySink sink;
-  CacheRecorder(sink, {}).finish();
+  record::CacheRecorder(sink, {}).finish();
   EXPECT_EQ(sink.bytes, "");
 }
 
@@ -247,7 +248,7 @@ TEST(RecordingBesideTheServer, ChangesNoAnswerWhereverTheDiskFails) {
   const auto expected = answers(nullptr);
   for (int frames = 0; frames < 20; ++frames) {
     FailingSink sink(frames);
-    CacheRecorder recorder(sink, {});
+    record::CacheRecorder recorder(sink, {});
     int told = 0;
     recorder.on_stopped = [&](const std::string& why) {
       ++told;
@@ -262,4 +263,4 @@ TEST(RecordingBesideTheServer, ChangesNoAnswerWhereverTheDiskFails) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

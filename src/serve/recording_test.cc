@@ -7,7 +7,7 @@
 #include "record/replayer.h"
 #include "serve/testing/recorded_traffic.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 struct Kind {
@@ -18,17 +18,17 @@ void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 std::vector<Kind> kinds() {
   std::vector<Kind> all;
-  const std::vector<std::pair<std::string, FakeKind>> engines = {
-      {"Attention", FakeKind::kAttention},
-      {"Windowed", FakeKind::kWindowed},
-      {"Recurrent", FakeKind::kRecurrent},
-      {"Hybrid", FakeKind::kHybrid}};
+  const std::vector<std::pair<std::string, engine::FakeKind>> engines = {
+      {"Attention", engine::FakeKind::kAttention},
+      {"Windowed", engine::FakeKind::kWindowed},
+      {"Recurrent", engine::FakeKind::kRecurrent},
+      {"Hybrid", engine::FakeKind::kHybrid}};
   for (const auto& [name, kind] : engines) {
     for (const bool deterministic : {false, true}) {
       TrafficOptions traffic;
       traffic.kind = kind;
       traffic.deterministic = deterministic;
-      traffic.companion = kind == FakeKind::kHybrid || kind == FakeKind::kAttention;
+      traffic.companion = kind == engine::FakeKind::kHybrid || kind == engine::FakeKind::kAttention;
       traffic.faults = true;
       traffic.seed = 17 + static_cast<unsigned>(all.size());
       all.push_back({name + (deterministic ? "Deterministic" : ""), traffic});
@@ -42,12 +42,12 @@ std::vector<Kind> kinds() {
 
 class Recording : public ::testing::TestWithParam<Kind> {
  protected:
-  static ReplayOutcome replayed(const std::string& file) {
-    auto outcome = replay_recording(file);
+  static record::ReplayOutcome replayed(const std::string& file) {
+    auto outcome = record::replay_recording(file);
     EXPECT_TRUE(outcome.ok()) << (outcome ? "" : outcome.error().message);
-    return outcome ? std::move(*outcome) : ReplayOutcome{};
+    return outcome ? std::move(*outcome) : record::ReplayOutcome{};
   }
-  static void expect_identical(const ReplayOutcome& outcome) {
+  static void expect_identical(const record::ReplayOutcome& outcome) {
     for (const std::string& note : outcome.notes) ADD_FAILURE() << note;
     EXPECT_TRUE(outcome.identical());
     EXPECT_TRUE(outcome.whole) << outcome.trouble;
@@ -58,22 +58,22 @@ class Recording : public ::testing::TestWithParam<Kind> {
 TEST_P(Recording, ReplaysToTheSameReceipts) {
   TrafficOptions options = GetParam().traffic;
   RecordedTraffic traffic(options);
-  const ReplayOutcome outcome = replayed(traffic.run());
+  const record::ReplayOutcome outcome = replayed(traffic.run());
   EXPECT_EQ(traffic.stopped, "");
   expect_identical(outcome);
   EXPECT_EQ(outcome.unfinished, 0U);
   // All that the server gave out are there, and they are those.
-  const CacheStatus status = traffic.scheduler().cache_status();
+  const cache::CacheStatus status = traffic.scheduler().cache_status();
   EXPECT_EQ(outcome.requests.size(), status.requests);
   EXPECT_GE(outcome.requests.size() + outcome.dropped, 200U);
   EXPECT_GT(outcome.requests.size(), 150U);
   int compared = 0;
-  for (const ReplayedRequest& request : outcome.requests) {
+  for (const record::ReplayedRequest& request : outcome.requests) {
     const auto given =
         traffic.scheduler().receipts().find(request.receipt.id, request.receipt.tenant);
     if (!given) continue;  // of before the cache was cleared
     ++compared;
-    EXPECT_TRUE(compare_receipts(*given, request.receipt, false).empty());
+    EXPECT_TRUE(record::compare_receipts(*given, request.receipt, false).empty());
     EXPECT_EQ(given->queued_ms, request.receipt.queued_ms);
     EXPECT_EQ(given->prompt_ms, request.receipt.prompt_ms);
     EXPECT_EQ(given->waited_for, request.receipt.waited_for);
@@ -83,17 +83,17 @@ TEST_P(Recording, ReplaysToTheSameReceipts) {
 
 // The traffic has to have what it promises, or the test above says little.
 TEST(RecordedTrafficIs, Mixed) {
-  std::set<StartSource> sources;
-  std::set<RequestEnd> ends;
-  std::set<MissReason> reasons;
+  std::set<plan::StartSource> sources;
+  std::set<cache::RequestEnd> ends;
+  std::set<cache::MissReason> reasons;
   int fetched = 0;
   int differ = 0;
   int waited = 0;
   for (const Kind& kind : kinds()) {
     RecordedTraffic traffic(kind.traffic);
-    auto outcome = replay_recording(traffic.run());
+    auto outcome = record::replay_recording(traffic.run());
     ASSERT_TRUE(outcome.ok());
-    for (const ReplayedRequest& request : outcome->requests) {
+    for (const record::ReplayedRequest& request : outcome->requests) {
       sources.insert(request.receipt.source);
       ends.insert(request.end);
       reasons.insert(request.receipt.missing.why);
@@ -107,13 +107,13 @@ TEST(RecordedTrafficIs, Mixed) {
     }
   }
   EXPECT_EQ(sources.size(), 4U);
-  EXPECT_EQ(ends.count(RequestEnd::kCancelled) + ends.count(RequestEnd::kFailed) +
-                ends.count(RequestEnd::kTimeout) + ends.count(RequestEnd::kMaxTokens),
+  EXPECT_EQ(ends.count(cache::RequestEnd::kCancelled) + ends.count(cache::RequestEnd::kFailed) +
+                ends.count(cache::RequestEnd::kTimeout) + ends.count(cache::RequestEnd::kMaxTokens),
             4U);
-  for (const MissReason reason :
-       {MissReason::kGrid, MissReason::kNeverTaken, MissReason::kEvicted, MissReason::kDamaged,
-        MissReason::kReuseOff, MissReason::kForeign}) {
-    EXPECT_TRUE(reasons.contains(reason)) << miss_reason_name(reason);
+  for (const cache::MissReason reason :
+       {cache::MissReason::kGrid, cache::MissReason::kNeverTaken, cache::MissReason::kEvicted,
+        cache::MissReason::kDamaged, cache::MissReason::kReuseOff, cache::MissReason::kForeign}) {
+    EXPECT_TRUE(reasons.contains(reason)) << cache::miss_reason_name(reason);
   }
   EXPECT_GT(fetched, 20);
   EXPECT_GT(differ, 200);
@@ -123,16 +123,16 @@ TEST(RecordedTrafficIs, Mixed) {
 TEST_P(Recording, APrivateOneReplaysToTheSameReceiptsToo) {
   TrafficOptions options = GetParam().traffic;
   RecordedTraffic open(options);
-  const ReplayOutcome named = replayed(open.run());
+  const record::ReplayOutcome named = replayed(open.run());
   options.private_form = true;
   RecordedTraffic traffic(options);
-  const ReplayOutcome outcome = replayed(traffic.run());
+  const record::ReplayOutcome outcome = replayed(traffic.run());
   expect_identical(outcome);
   ASSERT_EQ(outcome.requests.size(), named.requests.size());
   for (std::size_t i = 0; i < named.requests.size(); ++i) {
     const auto differences =
-        compare_receipts(named.requests[i].receipt, outcome.requests[i].replayed, true);
-    for (const FieldDifference& one : differences) ADD_FAILURE() << one.field;
+        record::compare_receipts(named.requests[i].receipt, outcome.requests[i].replayed, true);
+    for (const record::FieldDifference& one : differences) ADD_FAILURE() << one.field;
     EXPECT_EQ(outcome.requests[i].receipt.queued_ms, named.requests[i].receipt.queued_ms);
   }
 }
@@ -141,26 +141,26 @@ TEST_P(Recording, APrivateOneReplaysToTheSameReceiptsToo) {
 TEST_P(Recording, IsAListOfRequestsToo) {
   TrafficOptions options = GetParam().traffic;
   RecordedTraffic traffic(options);
-  const auto named = recorded_requests(traffic.run());
+  const auto named = record::recorded_requests(traffic.run());
   options.private_form = true;
   RecordedTraffic again(options);
-  const auto hidden = recorded_requests(again.run());
+  const auto hidden = record::recorded_requests(again.run());
   ASSERT_TRUE(named.ok() && hidden.ok());
   EXPECT_TRUE(named->whole && hidden->whole);
   ASSERT_EQ(named->requests.size(), hidden->requests.size());
   ASSERT_GT(named->requests.size(), 150U);
-  const auto whole_of = [](const RecordedRequest& request) {
+  const auto whole_of = [](const record::RecordedRequest& request) {
     Tokens all = request.prompt;
     all.insert(all.end(), request.answer.begin(), request.answer.end());
     return all;
   };
   std::size_t answers = 0;
   for (std::size_t i = 0; i < named->requests.size(); ++i) {
-    const RecordedRequest& a = named->requests[i];
+    const record::RecordedRequest& a = named->requests[i];
     EXPECT_NE(std::ranges::find(traffic.prompts, a.prompt), traffic.prompts.end());
     EXPECT_LE(a.arrived_ms, a.began_ms);
     // One that failed may have lost what it had.
-    EXPECT_TRUE(a.end == RequestEnd::kFailed ||
+    EXPECT_TRUE(a.end == cache::RequestEnd::kFailed ||
                 a.answer.size() + 1 >= static_cast<std::size_t>(a.answer_tokens));
     answers += a.answer.size();
     for (std::size_t k = i % 7; k < i; k += 7) {
@@ -190,7 +190,7 @@ TEST(RecordedProofs, ReplayToTheSameReceipts) {
     options.budget = 1 << 20;
     options.wrong_after = 400;
     RecordedTraffic traffic(options);
-    const auto outcome = replay_recording(traffic.run());
+    const auto outcome = record::replay_recording(traffic.run());
     ASSERT_TRUE(outcome.ok()) << outcome.error().message;
     for (const std::string& note : outcome->notes) ADD_FAILURE() << note;
     EXPECT_TRUE(outcome->identical());
@@ -206,4 +206,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Recording, ::testing::ValuesIn(kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -17,7 +17,7 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 enum class FinishReason {
   kStopToken,   // the model ended its turn
@@ -54,7 +54,7 @@ struct PromptProgress {
 
 // One generated token as a client sees it.
 struct TokenReport {
-  Sampled sampled;
+  engine::Sampled sampled;
   std::string text;  // its bytes, which may be a part of a character
 };
 
@@ -71,7 +71,7 @@ struct Finished {
   SlotId slot;
   TokenPos prompt_tokens = 0;
   Timings timings;
-  std::shared_ptr<const Receipt> receipt;  // what was reused, and why not more
+  std::shared_ptr<const cache::Receipt> receipt;  // what was reused, and why not more
 };
 
 struct Failed {
@@ -100,8 +100,8 @@ struct GenerateRequest {
   std::vector<MessageSpan> spans;
   std::optional<TokenPos> header_end;  // of the answer's header, where history goes on otherwise
   TokenPos history_tokens = 0;         // of the prompt, kept as they were once sampled
-  std::optional<AnswerPlace> answer_place;  // chats: where its answer will be remembered
-  std::unique_ptr<Sampler> sampler;
+  std::optional<cache::AnswerPlace> answer_place;  // chats: where its answer will be remembered
+  std::unique_ptr<engine::Sampler> sampler;
   TokenPos max_tokens = -1;  // -1: as many as the context holds
   DraftLimits draft;
   std::vector<std::string> stops;
@@ -116,4 +116,4 @@ struct GenerateRequest {
   std::shared_ptr<EventSink> sink;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -8,7 +8,7 @@
 #include "tier/disk_store.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 constexpr ByteCount kAmple = 64 << 20;
@@ -33,17 +33,18 @@ std::string words(int count, unsigned seed) {
 // A server's life. Its thread below memory is turned by hand.
 class Process {
  public:
-  Process(SimulatedFiles& files, const Size& size, ByteCount disk, std::chrono::seconds began) {
+  Process(tier::SimulatedFiles& files, const Size& size, ByteCount disk,
+          std::chrono::seconds began) {
     clock_.advance(began);
-    known_ = std::make_shared<StoredDepths>();
-    DiskOptions options;
+    known_ = std::make_shared<tier::StoredDepths>();
+    tier::DiskOptions options;
     options.budget = disk;
     options.stored_depths = known_;
-    auto opened = DiskStore::open(files, options, clock_.unix_ms());
+    auto opened = tier::DiskStore::open(files, options, clock_.unix_ms());
     EXPECT_TRUE(opened.ok());
     store_ = std::move(*opened);
-    lower_.emplace(*store_, known_, clock_, DiskTierOptions{.bytes_per_ms = 1e9});
-    FakeOptions fake;
+    lower_.emplace(*store_, known_, clock_, cache::DiskTierOptions{.bytes_per_ms = 1e9});
+    engine::FakeOptions fake;
     fake.slots = 1;
     fake.context_tokens = 8192;
     fake.snapshot_bytes = 8 * size.rows_per_snapshot;
@@ -52,7 +53,7 @@ class Process {
     bench_.emplace(fake, scheduling, SchedulerParts{.lower = &*lower_});
   }
 
-  Receipt run(const std::string& prompt) {
+  cache::Receipt run(const std::string& prompt) {
     clock_.advance(std::chrono::seconds(1));
     bench_->clock.advance(std::chrono::seconds(1));
     const auto recorder = bench_->submit(prompt, 20);
@@ -71,12 +72,12 @@ class Process {
     }
     EXPECT_EQ(store_->check(), std::vector<std::string>{});
   }
-  [[nodiscard]] DiskStore& store() { return *store_; }
+  [[nodiscard]] tier::DiskStore& store() { return *store_; }
 
   std::string answer;
 
  private:
-  class UnixClock final : public Clock {
+  class UnixClock final : public env::Clock {
    public:
     [[nodiscard]] TimePoint now() const override { return clock.now(); }
     [[nodiscard]] std::int64_t unix_ms() const override {
@@ -87,9 +88,9 @@ class Process {
     ManualClock clock;
   };
   UnixClock clock_;
-  std::shared_ptr<StoredDepths> known_;
-  std::unique_ptr<DiskStore> store_;
-  std::optional<DiskTier> lower_;
+  std::shared_ptr<tier::StoredDepths> known_;
+  std::unique_ptr<tier::DiskStore> store_;
+  std::optional<cache::DiskTier> lower_;
   std::optional<Bench> bench_;
 };
 
@@ -113,7 +114,7 @@ class Talks {
   }
   // What the next turn of a conversation reuses, in per cent of what was known of it.
   [[nodiscard]] double next_turn(Process& process, std::size_t talk) const {
-    const Receipt receipt = process.run(texts_[talk]);
+    const cache::Receipt receipt = process.run(texts_[talk]);
     const auto new_tokens = 30.0;  // the question, and the header
     return 100.0 * receipt.restored / (receipt.prompt_tokens - new_tokens);
   }
@@ -135,7 +136,7 @@ class RestartAtSize : public ::testing::TestWithParam<Size> {
     constexpr ByteCount kBeside = 1500;  // a place's header, and logits
     return 2400 * kRow + 4 * (8 * GetParam().rows_per_snapshot + kBeside);
   }
-  SimulatedFiles files_;
+  tier::SimulatedFiles files_;
 };
 
 // With room for what the turns after the restart add.
@@ -187,4 +188,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, RestartAtSize, ::testing::ValuesIn(kSizes), [](c
 });
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -8,7 +8,7 @@
 #include "tier/disk_store.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
@@ -24,7 +24,7 @@ std::string long_text(int words, unsigned seed = 1) {
 }
 
 struct Settings {
-  FakeOptions fake;
+  engine::FakeOptions fake;
   ByteCount memory = kAmple;
   ByteCount disk = kAmple;
   bool deterministic = false;
@@ -35,18 +35,19 @@ struct Settings {
 // A server's life. Its thread below memory is turned by hand.
 class Process {
  public:
-  Process(SimulatedFiles& files, const Settings& settings)
-      : known_(std::make_shared<StoredDepths>()), store_(open(files, settings)) {
-    const bool writes = store_->role() == StoreRole::kWriter;  // a reader knows no ends
-    lower_.emplace(*store_, writes ? known_ : nullptr, clock_,
-                   DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = settings.bytes_per_ms});
+  Process(tier::SimulatedFiles& files, const Settings& settings)
+      : known_(std::make_shared<tier::StoredDepths>()), store_(open(files, settings)) {
+    const bool writes = store_->role() == tier::StoreRole::kWriter;  // a reader knows no ends
+    lower_.emplace(
+        *store_, writes ? known_ : nullptr, clock_,
+        cache::DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = settings.bytes_per_ms});
     SchedulerOptions options;
     options.deterministic = settings.deterministic;
     options.cache.memory.budget = settings.memory;
-    FakeOptions fake = settings.fake;
-    fake.faults = [this, takes = settings.chunk_takes](FakeOperation operation) {
-      if (operation == FakeOperation::kPrefill) bench_->clock.advance(takes);
-      return FakeFault::kNone;
+    engine::FakeOptions fake = settings.fake;
+    fake.faults = [this, takes = settings.chunk_takes](engine::FakeOperation operation) {
+      if (operation == engine::FakeOperation::kPrefill) bench_->clock.advance(takes);
+      return engine::FakeFault::kNone;
     };
     bench_.emplace(fake, options, SchedulerParts{.lower = &*lower_});
     cold_ = settings.fake;
@@ -62,7 +63,7 @@ class Process {
     EXPECT_EQ(lower_->check(), std::vector<std::string>{});
   }
 
-  Receipt run(const std::string& prompt, TokenPos max_tokens = 20) {
+  cache::Receipt run(const std::string& prompt, TokenPos max_tokens = 20) {
     const auto recorder = bench_->submit(prompt, max_tokens);
     for (int i = 0; i < 10000 && !recorder->ended(); ++i) {
       bench_->turn();
@@ -72,37 +73,37 @@ class Process {
     if (!recorder->finished_) return {};
     EXPECT_EQ(recorder->text_, cold_answer(cold_, prompt, max_tokens));
     answer = recorder->text_;
-    const Receipt receipt = *recorder->finished_->receipt;
-    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    const cache::Receipt receipt = *recorder->finished_->receipt;
+    EXPECT_EQ(cache::check_receipt(receipt), std::vector<std::string>{});
     EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
     return receipt;
   }
 
   [[nodiscard]] Bench& bench() { return *bench_; }
-  [[nodiscard]] DiskTier& lower() { return *lower_; }
-  [[nodiscard]] DiskStore& store() { return *store_; }
+  [[nodiscard]] cache::DiskTier& lower() { return *lower_; }
+  [[nodiscard]] tier::DiskStore& store() { return *store_; }
   std::string answer;
   int turns_to_work = 1;  // below memory something is done once in this many turns
 
  private:
-  std::unique_ptr<DiskStore> open(SimulatedFiles& files, const Settings& settings) {
-    DiskOptions options;
+  std::unique_ptr<tier::DiskStore> open(tier::SimulatedFiles& files, const Settings& settings) {
+    tier::DiskOptions options;
     options.budget = settings.disk;
     options.stored_depths = known_;
-    auto opened = DiskStore::open(files, options, clock_.unix_ms());
+    auto opened = tier::DiskStore::open(files, options, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     return std::move(*opened);
   }
 
   ManualClock clock_;
-  std::shared_ptr<StoredDepths> known_;
-  std::unique_ptr<DiskStore> store_;
-  std::optional<DiskTier> lower_;
+  std::shared_ptr<tier::StoredDepths> known_;
+  std::unique_ptr<tier::DiskStore> store_;
+  std::optional<cache::DiskTier> lower_;
   std::optional<Bench> bench_;
-  FakeOptions cold_;
+  engine::FakeOptions cold_;
 };
 
-class Restart : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
+class Restart : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {
  protected:
   static Settings settings() {
     Settings settings;
@@ -112,7 +113,9 @@ class Restart : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
     settings.deterministic = std::get<1>(GetParam());
     return settings;
   }
-  [[nodiscard]] static bool attention() { return settings().fake.kind == FakeKind::kAttention; }
+  [[nodiscard]] static bool attention() {
+    return settings().fake.kind == engine::FakeKind::kAttention;
+  }
 
   // A server that answers this and stops.
   void live_once(const std::string& prompt) {
@@ -121,7 +124,7 @@ class Restart : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
     process.end();
   }
 
-  SimulatedFiles files_;
+  tier::SimulatedFiles files_;
 };
 
 TEST_P(Restart, TheFirstRequestReusesWhatItWouldHaveReusedWithout) {
@@ -129,7 +132,7 @@ TEST_P(Restart, TheFirstRequestReusesWhatItWouldHaveReusedWithout) {
   std::string second;
   TokenPos without = 0;
   {
-    SimulatedFiles apart;
+    tier::SimulatedFiles apart;
     Process process(apart, settings());
     process.run(first);
     second = first + process.answer + "</s>" + asking("and now?");
@@ -142,8 +145,8 @@ TEST_P(Restart, TheFirstRequestReusesWhatItWouldHaveReusedWithout) {
     process.end();
   }
   Process process(files_, settings());
-  const Receipt receipt = process.run(second);
-  EXPECT_EQ(receipt.source, StartSource::kMemory);
+  const cache::Receipt receipt = process.run(second);
+  EXPECT_EQ(receipt.source, plan::StartSource::kMemory);
   EXPECT_GT(receipt.fetched, 0);
   EXPECT_GT(receipt.fetched_bytes, 0U);
   EXPECT_GT(receipt.restored, 200);
@@ -161,7 +164,8 @@ TEST_P(Restart, APromptThatPartsFindsTheNearestPlace) {
     process.end();
   }
   Process process(files_, settings());
-  const Receipt receipt = process.run(kSystem + asking(text.substr(0, text.size() / 2) + "!"));
+  const cache::Receipt receipt =
+      process.run(kSystem + asking(text.substr(0, text.size() / 2) + "!"));
   EXPECT_GT(receipt.fetched, 0);
   EXPECT_GT(receipt.restored, 0);
 }
@@ -172,9 +176,9 @@ TEST_P(Restart, TheSameRequestAgainReadsNothing) {
   const std::string prompt = kSystem + asking(long_text(200));
   live_once(prompt);
   Process process(files_, settings());
-  const Receipt receipt = process.run(prompt);
+  const cache::Receipt receipt = process.run(prompt);
   EXPECT_GT(receipt.fetched, 0);
-  const bool window = settings().fake.kind == FakeKind::kWindowed;
+  const bool window = settings().fake.kind == engine::FakeKind::kWindowed;
   const bool all = !(window && settings().deterministic);
   EXPECT_EQ(receipt.restored == receipt.prompt_tokens, all) << receipt.restored;
 }
@@ -207,7 +211,7 @@ TEST_P(Restart, WhatMemoryHadNoRoomForComesBack) {
   const std::string first = kSystem + asking(long_text(60, 1));
   Settings tight = settings();
   {
-    SimulatedFiles apart;
+    tier::SimulatedFiles apart;
     Process process(apart, settings());
     process.run(first);
     process.end();
@@ -224,7 +228,7 @@ TEST_P(Restart, WhatMemoryHadNoRoomForComesBack) {
     process.end();
   }
   // Of a recurrent state of 8 bytes memory holds all that matters.
-  if (settings().fake.kind == FakeKind::kRecurrent) return;
+  if (settings().fake.kind == engine::FakeKind::kRecurrent) return;
   EXPECT_GT(process.bench().scheduler.cache_status().fetches, 10U);
 }
 
@@ -337,8 +341,8 @@ TEST_P(Restart, ASecondServerReadsWhatTheFirstWrites) {
   writer.run(prompt);
   writer.end();
   Process reader(files_, settings());
-  EXPECT_EQ(reader.store().role(), StoreRole::kReader);
-  const Receipt receipt = reader.run(prompt);
+  EXPECT_EQ(reader.store().role(), tier::StoreRole::kReader);
+  const cache::Receipt receipt = reader.run(prompt);
   EXPECT_GT(receipt.fetched, 0);
   EXPECT_GT(receipt.restored, 100);
   reader.end();
@@ -350,7 +354,7 @@ TEST_P(Restart, AnyLifeGivesTheRightAnswers) {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::minstd_rand random(seed);
-    SimulatedFiles files(seed);
+    tier::SimulatedFiles files(seed);
     Settings settings = Restart::settings();
     settings.fake.slots = 1 + static_cast<int>(random() % 3);
     settings.memory = std::array<ByteCount, 3>{8 << 10, 64 << 10, kAmple}[random() % 3];
@@ -380,9 +384,9 @@ TEST_P(Restart, AnyLifeGivesTheRightAnswers) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, Restart,
-    ::testing::Combine(::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                         FakeKind::kRecurrent, FakeKind::kHybrid),
+    ::testing::Combine(::testing::Values(engine::FakeKind::kAttention, engine::FakeKind::kWindowed,
+                                         engine::FakeKind::kRecurrent, engine::FakeKind::kHybrid),
                        ::testing::Bool()));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

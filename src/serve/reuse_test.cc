@@ -7,7 +7,7 @@
 #include "engine/ngram.h"
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
@@ -23,13 +23,13 @@ SchedulerOptions with_memory(ByteCount budget = kAmple, bool deterministic = fal
 std::string user(const std::string& text) { return "<s>user: " + text + "</s>"; }
 std::string asking(const std::string& text) { return user(text) + "<s>"; }
 
-class Reuse : public ::testing::TestWithParam<FakeKind> {
+class Reuse : public ::testing::TestWithParam<engine::FakeKind> {
  protected:
-  Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
+  cache::Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
     return run_as_cold(bench, cold(), prompt, max_tokens, answer);
   }
 
-  static FakeOptions cold() { return {.kind = GetParam(), .context_tokens = 4096}; }
+  static engine::FakeOptions cold() { return {.kind = GetParam(), .context_tokens = 4096}; }
 
   std::string answer;
 };
@@ -41,16 +41,16 @@ TEST_P(Reuse, AnotherConversationOnTheSlotCostsNothingWhenTheFirstComesBack) {
   first += answer + "</s>" + asking("and now?");
   const TokenPos lived = length_of(bench.text.tokenize(first, true, true)) - 14;
   run(bench, "<s>something else entirely, in no way alike</s><s>");
-  const Receipt receipt = run(bench, first);
-  EXPECT_EQ(receipt.source, StartSource::kMemory);
+  const cache::Receipt receipt = run(bench, first);
+  EXPECT_EQ(receipt.source, plan::StartSource::kMemory);
   EXPECT_GE(receipt.restored, lived - 20);
-  EXPECT_EQ(receipt.missing.why, MissReason::kNone);
+  EXPECT_EQ(receipt.missing.why, cache::MissReason::kNone);
 }
 
 TEST_P(Reuse, ABranchBeginsWhereThePromptsPart) {
   Bench bench({.kind = GetParam(), .slots = 1}, with_memory());
   run(bench, kSystem + asking("what is one and one"));
-  const Receipt receipt = run(bench, kSystem + asking("tell me a story"));
+  const cache::Receipt receipt = run(bench, kSystem + asking("tell me a story"));
   const TokenPos system = length_of(bench.text.tokenize(kSystem, true, true));
   EXPECT_GE(receipt.restored, system) << "the end of the system block is a cut";
   ASSERT_TRUE(receipt.difference.has_value());
@@ -94,7 +94,7 @@ TEST_P(Reuse, ALongAnswerIsNotReadAgainWhenItsQuestionIsFollowedByAnother) {
   history += answer + "</s>";
   const TokenPos told = length_of(bench.text.tokenize(history, true, true)) - 1;
   run(bench, history + asking("yes"), 1);
-  const Receipt receipt = run(bench, history + asking("no!"), 1);
+  const cache::Receipt receipt = run(bench, history + asking("no!"), 1);
   EXPECT_GE(receipt.restored, told - 16) << "no more than a step of the grid";
 }
 
@@ -103,10 +103,10 @@ TEST_P(Reuse, AnEditInTheMiddleOfALongMessageFindsTheCutBeforeIt) {
   std::string text(1000, 'a');
   run(bench, kSystem + asking(text));
   text[500] = 'b';
-  const Receipt receipt = run(bench, kSystem + asking(text));
+  const cache::Receipt receipt = run(bench, kSystem + asking(text));
   EXPECT_GT(receipt.matched - receipt.restored, -1);
   EXPECT_LT(receipt.matched - receipt.restored, 16) << "at most one step of the grid";
-  EXPECT_EQ(receipt.missing.why, MissReason::kGrid);
+  EXPECT_EQ(receipt.missing.why, cache::MissReason::kGrid);
 }
 
 TEST_P(Reuse, APrefixOfALongerPromptIsNotReadAgain) {
@@ -114,7 +114,7 @@ TEST_P(Reuse, APrefixOfALongerPromptIsNotReadAgain) {
   const std::string longer = kSystem + user(std::string(400, 'x')) + user(std::string(400, 'y'));
   run(bench, longer + asking("z"));
   const std::string shorter = kSystem + user(std::string(400, 'x'));
-  const Receipt receipt = run(bench, shorter + "<s>");
+  const cache::Receipt receipt = run(bench, shorter + "<s>");
   EXPECT_GE(receipt.restored, length_of(bench.text.tokenize(shorter, true, true)));
 }
 
@@ -127,11 +127,11 @@ TEST_P(Reuse, TheSameRequestAgainReadsNothing) {
     const std::string prompt = kSystem + asking("what is one and one");
     run(bench, prompt);
     run(bench, "<s>something else entirely, in no way alike</s><s>");
-    const bool all = !deterministic || GetParam() != FakeKind::kWindowed;
+    const bool all = !deterministic || GetParam() != engine::FakeKind::kWindowed;
     for (int i = 0; i < 3; ++i) {
-      const Receipt receipt = run(bench, prompt, i == 2 ? 0 : 20);
+      const cache::Receipt receipt = run(bench, prompt, i == 2 ? 0 : 20);
       EXPECT_EQ(receipt.restored == receipt.prompt_tokens, all);
-      EXPECT_EQ(receipt.missing.why, MissReason::kNone);
+      EXPECT_EQ(receipt.missing.why, cache::MissReason::kNone);
     }
     EXPECT_LT(run(bench, prompt + "x").restored,
               length_of(bench.text.tokenize(prompt + "x", true, true)));
@@ -157,7 +157,7 @@ TEST_P(Reuse, TwoConversationsHoldTheirSystemPromptOnce) {
   run(bench, system + asking("two"));
   bench.run("<s>another</s>");
   const ByteCount second = bench.scheduler.cache_status().extents - after_one;
-  if (GetParam() == FakeKind::kRecurrent) return;  // no extents
+  if (GetParam() == engine::FakeKind::kRecurrent) return;  // no extents
   EXPECT_LT(second, after_one / 4);
 }
 
@@ -232,7 +232,7 @@ TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
   bench.turn();
   EXPECT_GT(*freed, ByteCount{0});
   EXPECT_EQ(bench.scheduler.cache_status().resident, 0U);
-  const Receipt receipt = run(bench, kSystem + asking("hello"));
+  const cache::Receipt receipt = run(bench, kSystem + asking("hello"));
   EXPECT_EQ(receipt.restored, 0) << "idle slots are emptied too";
   EXPECT_EQ(receipt.matched, 0) << "nobody can tell any more that it was said before";
 }
@@ -242,7 +242,7 @@ TEST_P(Reuse, ClearingForgetsEveryToken) {
   for (const bool deterministic : {false, true}) {
     SchedulerOptions options = with_memory();
     options.deterministic = deterministic;
-    NgramCompanion companion(2);
+    engine::NgramCompanion companion(2);
     Bench bench({.kind = GetParam(), .slots = 2}, options, {.companion = &companion});
     run(bench, kSystem + asking("my name is Ada"));
     run(bench, kSystem + asking("what is my name"));
@@ -255,33 +255,34 @@ TEST_P(Reuse, ClearingForgetsEveryToken) {
     EXPECT_TRUE(bench.scheduler.receipts().latest(10, "").empty());
     EXPECT_FALSE(bench.scheduler.receipts().find(id, "").has_value());
     for (const int slot : {0, 1}) EXPECT_TRUE(companion.tokens(SlotId{slot}).empty());
-    const Receipt receipt = run(bench, kSystem + asking("my name is Bob"));
+    const cache::Receipt receipt = run(bench, kSystem + asking("my name is Bob"));
     EXPECT_FALSE(receipt.difference.has_value());
   }
 }
 
 TEST_P(Reuse, ClearingForgetsAnswers) {
-  TokenHistory history;
+  cache::TokenHistory history;
   Bench bench({.kind = GetParam(), .slots = 1}, with_memory(), {.history = &history});
-  ASSERT_TRUE(history.recall({1, {2, 3}, 4, 5, {6}}, kFakeVocabulary));
+  ASSERT_TRUE(history.recall({1, {2, 3}, 4, 5, {6}}, engine::kFakeVocabulary));
   bench.clear_cache();
   bench.turn();
-  EXPECT_EQ(history.usage(), HistoryUsage{});
+  EXPECT_EQ(history.usage(), cache::HistoryUsage{});
 }
 
 // Failure 3 of the design: a partial removal that the engine declines.
 TEST_P(Reuse, ARefusedCutIsPlannedAroundAndNothingIsLost) {
   bool refuse = false;
-  FakeOptions stubborn{.kind = GetParam(), .slots = 1};
-  stubborn.faults = [&](FakeOperation operation) {
-    return refuse && operation == FakeOperation::kCut ? FakeFault::kRefuse : FakeFault::kNone;
+  engine::FakeOptions stubborn{.kind = GetParam(), .slots = 1};
+  stubborn.faults = [&](engine::FakeOperation operation) {
+    return refuse && operation == engine::FakeOperation::kCut ? engine::FakeFault::kRefuse
+                                                              : engine::FakeFault::kNone;
   };
   Bench bench(stubborn, with_memory());
   const std::string prompt = kSystem + user(std::string(100, 'x')) + asking("one");
   run(bench, prompt);
   const auto before = bench.scheduler.cache_status();
   refuse = true;
-  const Receipt receipt = run(bench, kSystem + user(std::string(100, 'x')) + asking("two"));
+  const cache::Receipt receipt = run(bench, kSystem + user(std::string(100, 'x')) + asking("two"));
   const std::string shared = kSystem + user(std::string(100, 'x'));
   EXPECT_GE(receipt.restored, length_of(bench.text.tokenize(shared, true, true)));
   EXPECT_GE(bench.scheduler.cache_status().resident, before.resident);
@@ -291,9 +292,10 @@ TEST_P(Reuse, ARefusedCutIsPlannedAroundAndNothingIsLost) {
 // Failure 4: damage on the way out, and a refusal on the way in.
 TEST_P(Reuse, DamagedStatesAreQuarantinedAndReadAgain) {
   bool corrupt = false;
-  FakeOptions damaged{.kind = GetParam(), .slots = 1};
-  damaged.faults = [&](FakeOperation operation) {
-    return corrupt && operation == FakeOperation::kSave ? FakeFault::kCorrupt : FakeFault::kNone;
+  engine::FakeOptions damaged{.kind = GetParam(), .slots = 1};
+  damaged.faults = [&](engine::FakeOperation operation) {
+    return corrupt && operation == engine::FakeOperation::kSave ? engine::FakeFault::kCorrupt
+                                                                : engine::FakeFault::kNone;
   };
   Bench bench(damaged, with_memory());
   const std::string prompt = kSystem + asking("hello");
@@ -301,9 +303,9 @@ TEST_P(Reuse, DamagedStatesAreQuarantinedAndReadAgain) {
   run(bench, prompt);
   run(bench, "<s>takes the slot</s>");
   corrupt = false;
-  const Receipt receipt = run(bench, prompt);
+  const cache::Receipt receipt = run(bench, prompt);
   EXPECT_EQ(receipt.restored, 0);
-  EXPECT_EQ(receipt.missing.why, MissReason::kDamaged);
+  EXPECT_EQ(receipt.missing.why, cache::MissReason::kDamaged);
   EXPECT_GT(bench.scheduler.cache_status().quarantined, 0U);
   run(bench, "<s>takes the slot again</s>");
   EXPECT_GT(run(bench, prompt).restored, 0) << "it has been computed and kept again";
@@ -311,9 +313,10 @@ TEST_P(Reuse, DamagedStatesAreQuarantinedAndReadAgain) {
 
 TEST_P(Reuse, ALoadThatFailsCostsTimeOnly) {
   int loads = 0;
-  FakeOptions failing{.kind = GetParam(), .slots = 1};
-  failing.faults = [&](FakeOperation operation) {
-    return operation == FakeOperation::kLoad && ++loads <= 2 ? FakeFault::kFail : FakeFault::kNone;
+  engine::FakeOptions failing{.kind = GetParam(), .slots = 1};
+  failing.faults = [&](engine::FakeOperation operation) {
+    return operation == engine::FakeOperation::kLoad && ++loads <= 2 ? engine::FakeFault::kFail
+                                                                     : engine::FakeFault::kNone;
   };
   Bench bench(failing, with_memory());
   const std::string prompt = kSystem + asking("hello");
@@ -347,7 +350,7 @@ TEST_P(Reuse, APromptOfNothingButTurnEndsIsBounded) {
   Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096}, with_memory());
   std::string prompt;
   for (int i = 0; i < 2000; ++i) prompt += "</s>";
-  const Receipt receipt = run(bench, prompt + "x", 3);
+  const cache::Receipt receipt = run(bench, prompt + "x", 3);
   EXPECT_LE(receipt.checkpoints, 2000 / 32 + 3);
 }
 
@@ -356,10 +359,10 @@ TEST_P(Reuse, APromptOfNothingButTurnEndsIsBounded) {
 TEST_P(Reuse, CheckpointsTakeASmallShareOfTheTime) {
   const auto taken_when_a_copy_takes = [](std::chrono::milliseconds copy) {
     ManualClock* clock = nullptr;
-    FakeOptions fake{.kind = GetParam(), .slots = 1, .context_tokens = 4096};
-    fake.faults = [&](FakeOperation operation) {
-      if (operation == FakeOperation::kSave) clock->advance(copy);
-      return FakeFault::kNone;
+    engine::FakeOptions fake{.kind = GetParam(), .slots = 1, .context_tokens = 4096};
+    fake.faults = [&](engine::FakeOperation operation) {
+      if (operation == engine::FakeOperation::kSave) clock->advance(copy);
+      return engine::FakeFault::kNone;
     };
     Bench bench(fake, with_memory());
     clock = &bench.clock;
@@ -376,10 +379,10 @@ TEST_P(Reuse, CheckpointsTakeASmallShareOfTheTime) {
 // message.
 TEST_P(Reuse, AnotherQuestionAboutALongTextReadsLittleOfItAgain) {
   ManualClock* clock = nullptr;
-  FakeOptions fake{.kind = GetParam(), .slots = 1, .context_tokens = 4096};
-  fake.faults = [&](FakeOperation operation) {
-    if (operation == FakeOperation::kSave) clock->advance(std::chrono::milliseconds(50));
-    return FakeFault::kNone;
+  engine::FakeOptions fake{.kind = GetParam(), .slots = 1, .context_tokens = 4096};
+  fake.faults = [&](engine::FakeOperation operation) {
+    if (operation == engine::FakeOperation::kSave) clock->advance(std::chrono::milliseconds(50));
+    return engine::FakeFault::kNone;
   };
   for (const TokenPos d : {3, 20, 70, 300, 900}) {
     Bench bench(fake, with_memory());
@@ -388,7 +391,7 @@ TEST_P(Reuse, AnotherQuestionAboutALongTextReadsLittleOfItAgain) {
     const auto parted = static_cast<std::size_t>(1600 - d);
     (void)run(bench, text, 1);
     (void)run(bench, "something else that takes the slot", 1);
-    const Receipt receipt = run(bench, text.substr(0, parted) + std::string(40, 'y'), 1);
+    const cache::Receipt receipt = run(bench, text.substr(0, parted) + std::string(40, 'y'), 1);
     EXPECT_EQ(receipt.matched, 1600 - d);
     EXPECT_GE(receipt.restored, 1600 - 2 * d - 16) << d << " before the end";
   }
@@ -416,15 +419,17 @@ TEST_P(Reuse, WithoutAnySpaceNothingIsKeptAndNothingBreaks) {
 }
 
 // Failure 1: whatever a companion answers, the primary's reuse is the same.
-class StubbornCompanion final : public Companion {
+class StubbornCompanion final : public engine::Companion {
  public:
   explicit StubbornCompanion(TokenPos says) : says_(says) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "stubborn"; }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
-  Followed follow(SlotId, const CompanionPoint&) noexcept override { return {.held = says_}; }
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return {}; }
+  engine::Followed follow(SlotId, const engine::CompanionPoint&) noexcept override {
+    return {.held = says_};
+  }
   void advance(SlotId, TokenSpan, TokenPos) noexcept override {}
-  void draft(std::span<DraftWish>) noexcept override {}
-  CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
+  void draft(std::span<engine::DraftWish>) noexcept override {}
+  engine::CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
     return {};
   }
 
@@ -433,12 +438,12 @@ class StubbornCompanion final : public Companion {
 };
 
 TEST_P(Reuse, ACompanionThatCannotFollowChangesNothing) {
-  const auto history = [&](Companion* companion) {
+  const auto history = [&](engine::Companion* companion) {
     Bench bench({.kind = GetParam(), .slots = 1}, with_memory(), {.companion = companion});
     std::vector<std::pair<TokenPos, std::string>> seen;
     std::string prompt = kSystem + asking("hello");
     for (int i = 0; i < 4; ++i) {
-      const Receipt receipt = run(bench, prompt);
+      const cache::Receipt receipt = run(bench, prompt);
       seen.emplace_back(receipt.restored, answer);
       EXPECT_EQ(receipt.companion.has_value(), companion != nullptr);
       seen.emplace_back(receipt.checkpoints, "");
@@ -456,8 +461,10 @@ TEST_P(Reuse, ACompanionThatCannotFollowChangesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Reuse,
-                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+                         ::testing::Values(engine::FakeKind::kAttention,
+                                           engine::FakeKind::kWindowed,
+                                           engine::FakeKind::kRecurrent,
+                                           engine::FakeKind::kHybrid));
 
 // Failure 2: identity, not positions. However many checkpoints there are, an
 // unchanged prefix is found, and a diverging request drops none of them.
@@ -465,12 +472,12 @@ class Deep : public ::testing::TestWithParam<TokenPos> {};
 
 TEST_P(Deep, AQuarterOfAMillionTokensAreFoundAgain) {
   constexpr TokenPos kTokens = 250'000;
-  FakeOptions fake{.slots = 1, .context_tokens = 300'000, .chunk_tokens_max = 512};
+  engine::FakeOptions fake{.slots = 1, .context_tokens = 300'000, .chunk_tokens_max = 512};
   SchedulerOptions options = with_memory(1 << 30);
   options.cache.checkpoint_every = kTokens / GetParam();
   options.grid_step = 64;
-  FakeText text;
-  FakeEngine engine(fake);
+  engine::FakeText text;
+  engine::FakeEngine engine(fake);
   ManualClock clock;
   Scheduler scheduler(engine, text, options, clock);
   const auto run = [&](const std::string& prompt) {
@@ -511,7 +518,7 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, Deep, ::testing::Values(32, 1000));
 
 // Anything that clients may do, in any order, under any budget: bit for bit the
 // answer of a server that has seen nothing.
-class AnyOrder : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {};
+class AnyOrder : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {};
 
 TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
   const auto [kind, deterministic] = GetParam();
@@ -522,16 +529,17 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     const std::vector<ByteCount> budgets = {0, 20, 500, 4000, 20'000, 200'000, kAmple};
     const int slots = 1 + static_cast<int>(below(3));
-    const FakeOptions sound{.kind = kind, .slots = slots, .chunk_sensitive = deterministic};
-    FakeOptions fake = sound;
+    const engine::FakeOptions sound{.kind = kind, .slots = slots, .chunk_sensitive = deterministic};
+    engine::FakeOptions fake = sound;
     const bool faulty = below(3) == 0;
-    fake.faults = [&](FakeOperation operation) {
-      if (!faulty || below(12) != 0) return FakeFault::kNone;
+    fake.faults = [&](engine::FakeOperation operation) {
+      if (!faulty || below(12) != 0) return engine::FakeFault::kNone;
       switch (operation) {
-        case FakeOperation::kCut: return FakeFault::kRefuse;
-        case FakeOperation::kSave: return below(2) == 0 ? FakeFault::kCorrupt : FakeFault::kFail;
-        case FakeOperation::kLoad: return FakeFault::kFail;
-        default: return FakeFault::kNone;
+        case engine::FakeOperation::kCut: return engine::FakeFault::kRefuse;
+        case engine::FakeOperation::kSave:
+          return below(2) == 0 ? engine::FakeFault::kCorrupt : engine::FakeFault::kFail;
+        case engine::FakeOperation::kLoad: return engine::FakeFault::kFail;
+        default: return engine::FakeFault::kNone;
       }
     };
     SchedulerOptions options = with_memory(budgets[below(budgets.size())], deterministic);
@@ -584,12 +592,12 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
         const TokenPos wrote = finished.timings.predicted_tokens;
         const auto cold = cold_answer(sound, each.prompt, std::max(wrote, TokenPos{0}));
         ASSERT_EQ(each.recorder->text_, cold) << each.prompt;
-        ASSERT_EQ(check_receipt(*finished.receipt), std::vector<std::string>{});
+        ASSERT_EQ(cache::check_receipt(*finished.receipt), std::vector<std::string>{});
         if (below(2) == 0) histories.push_back(each.prompt + each.recorder->text_ + "</s>");
       }
       running.clear();
     }
-    const CacheStatus status = bench.scheduler.cache_status();
+    const cache::CacheStatus status = bench.scheduler.cache_status();
     ASSERT_LE(status.peak, status.budget);
     ASSERT_LE(status.slot_snapshots, status.slot_snapshots_max);
   }
@@ -597,9 +605,9 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, AnyOrder,
-    ::testing::Combine(::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                         FakeKind::kRecurrent, FakeKind::kHybrid),
+    ::testing::Combine(::testing::Values(engine::FakeKind::kAttention, engine::FakeKind::kWindowed,
+                                         engine::FakeKind::kRecurrent, engine::FakeKind::kHybrid),
                        ::testing::Bool()));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

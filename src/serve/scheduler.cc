@@ -6,16 +6,16 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 namespace {
 
-GridRule grid_rule(const Engine& engine, const TextModel& text, TokenPos step) {
+GridRule grid_rule(const engine::Engine& engine, const engine::TextModel& text, TokenPos step) {
   return {std::min(step, engine.chunk_tokens_max()), text.turn_ends()};
 }
 
-CacheOptions cache_options(const SchedulerOptions& options) {
-  CacheOptions cache = options.cache;
+cache::CacheOptions cache_options(const SchedulerOptions& options) {
+  cache::CacheOptions cache = options.cache;
   cache.deterministic = options.deterministic;
   cache.merged_chunk = options.grid_step;
   return cache;
@@ -25,19 +25,20 @@ Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancel
 
 Error stopping_error() { return {ErrorCode::kUnavailable, "The server is shutting down.", ""}; }
 
-RequestEnd end_of(FinishReason reason) {
+cache::RequestEnd end_of(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kStopToken: return RequestEnd::kStopToken;
-    case FinishReason::kStopString: return RequestEnd::kStopString;
-    case FinishReason::kMaxTokens: return RequestEnd::kMaxTokens;
-    case FinishReason::kContextFull: return RequestEnd::kContextFull;
+    case FinishReason::kStopToken: return cache::RequestEnd::kStopToken;
+    case FinishReason::kStopString: return cache::RequestEnd::kStopString;
+    case FinishReason::kMaxTokens: return cache::RequestEnd::kMaxTokens;
+    case FinishReason::kContextFull: return cache::RequestEnd::kContextFull;
   }
-  return RequestEnd::kFailed;
+  return cache::RequestEnd::kFailed;
 }
 
-RequestEnd end_of(const Error& error) {
-  if (error.code == ErrorCode::kCancelled) return RequestEnd::kCancelled;
-  return error.code == ErrorCode::kTimeout ? RequestEnd::kTimeout : RequestEnd::kFailed;
+cache::RequestEnd end_of(const Error& error) {
+  if (error.code == ErrorCode::kCancelled) return cache::RequestEnd::kCancelled;
+  return error.code == ErrorCode::kTimeout ? cache::RequestEnd::kTimeout
+                                           : cache::RequestEnd::kFailed;
 }
 
 // An idle slot's state is put into memory, and below, once nothing has happened for this long:
@@ -51,10 +52,11 @@ constexpr auto kFetchGlance = std::chrono::milliseconds(20);
 constexpr std::uint64_t kOldestEvery = 4;
 
 // Generous: twice what the shapes say, and something for headers.
-ByteCount slot_file_bytes_max(const Engine& engine, const Companion* companion) {
+ByteCount slot_file_bytes_max(const engine::Engine& engine, const engine::Companion* companion) {
   constexpr ByteCount kHeaders = 16 << 20;
   constexpr ByteCount kHeadersPerToken = 64;
-  const CompanionShape beside = companion != nullptr ? companion->shape() : CompanionShape{};
+  const engine::CompanionShape beside =
+      companion != nullptr ? companion->shape() : engine::CompanionShape{};
   const ByteCount per_token = engine.shape().bytes_per_token() + beside.bytes_per_token;
   const auto tokens = static_cast<ByteCount>(engine.context_tokens());
   return 2 * (tokens * per_token + engine.shape().bytes_per_snapshot() + beside.bytes_per_place) +
@@ -63,8 +65,8 @@ ByteCount slot_file_bytes_max(const Engine& engine, const Companion* companion) 
 
 }  // namespace
 
-Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions options,
-                     const Clock& clock, SchedulerParts parts)
+Scheduler::Scheduler(engine::Engine& engine, const engine::TextModel& text,
+                     SchedulerOptions options, const env::Clock& clock, SchedulerParts parts)
     : engine_(engine),
       text_(text),
       options_(options),
@@ -88,7 +90,9 @@ Scheduler::Scheduler(Engine& engine, const TextModel& text, SchedulerOptions opt
     slots_.push_back(std::move(slot));
   }
   if (observer_ != nullptr) {
-    cache_.memory().on_evicted = [this](const Victim& victim) { observer_->on_evicted(victim); };
+    cache_.memory().on_evicted = [this](const plan::Victim& victim) {
+      observer_->on_evicted(victim);
+    };
   }
   if (parts.companion != nullptr) totals_.companion = parts.companion->name();
   if (lower_ != nullptr) {
@@ -146,11 +150,11 @@ Result<void> Scheduler::submit(GenerateRequest request) {
 // What follows from the prompt alone. Any thread.
 void Scheduler::prepare(Job& job) const {
   job.cuts = grid_.cuts(job.request.prompt);
-  job.keys = StateCache::keys_for(job.request.prompt, job.cuts, options_.deterministic);
+  job.keys = cache::StateCache::keys_for(job.request.prompt, job.cuts, options_.deterministic);
   if (!job.request.reuse) return;
   const TokenSpan keys = job.prompt().keys;
   job.names = cache_.names_for(job.request.space, keys);
-  job.end = EndKey::of(job.request.space, keys);
+  job.end = cache::EndKey::of(job.request.space, keys);
 }
 
 void Scheduler::cancel(const std::string& request_id) {
@@ -169,8 +173,8 @@ SchedulerStatus Scheduler::status() const {
   return now;
 }
 
-CacheStatus Scheduler::cache_status() const {
-  CacheStatus status;
+cache::CacheStatus Scheduler::cache_status() const {
+  cache::CacheStatus status;
   {
     const std::lock_guard lock(mutex_);
     status = published_cache_;
@@ -191,7 +195,8 @@ void Scheduler::clear_cache(SlotAnswer<ByteCount> answer) {
   news_.notify_one();
 }
 
-void Scheduler::list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer) {
+void Scheduler::list_conversations(std::size_t most,
+                                   SlotAnswer<cache::ConversationsStatus> answer) {
   bool taken = false;
   {
     const std::lock_guard lock(mutex_);
@@ -202,9 +207,10 @@ void Scheduler::list_conversations(std::size_t most, SlotAnswer<ConversationsSta
   news_.notify_one();
 }
 
-std::optional<TokenPos> Scheduler::tokens_below(const ConversationStatus& conversation) const {
+std::optional<TokenPos> Scheduler::tokens_below(
+    const cache::ConversationStatus& conversation) const {
   if (lower_ == nullptr) return std::nullopt;
-  PathNamer names(conversation.space);
+  tier::PathNamer names(conversation.space);
   names.append(conversation.keys);
   const TokenPos deepest = lower_->deepest(names.anchors());
   if (deepest == std::numeric_limits<TokenPos>::max()) return std::nullopt;
@@ -298,7 +304,7 @@ bool Scheduler::turn() {
   take_arrivals();
   end_cancelled_and_late();
   do_slot_tasks();
-  pace_.note_other(ms_between(began, clock_.now()));
+  pace_.note_other(env::ms_between(began, clock_.now()));
   writing_ = std::ranges::any_of(slots_, [&](const Slot& slot) { return writes(slot); });
   if (!writing_) pace_.nobody_writes();
   admit_waiting();
@@ -409,7 +415,7 @@ void Scheduler::admit_waiting() {
     const auto next = next_in_queue();
     if (next == queue_.end()) return;
     Job& job = **next;
-    const StartChoice outlook = cache_.plan(job.prompt(), idle_slots_for(job));
+    const cache::StartChoice outlook = cache_.plan(job.prompt(), idle_slots_for(job));
     job.awaited = cache_.worth_waiting_for(job.prompt(), outlook);
     if (job.awaited) {
       const Slot& other = slots_[static_cast<std::size_t>(job.awaited->slot.value)];
@@ -462,7 +468,7 @@ bool Scheduler::fetching(const Job& job) const {
 
 // Asks once for each request. True: there will be an answer, or there is one and the outlook
 // is no longer true.
-bool Scheduler::waits_for_lower(Job& job, const StartChoice& outlook) {
+bool Scheduler::waits_for_lower(Job& job, const cache::StartChoice& outlook) {
   if (!job.fetch) job.fetch = cache_.ask_below(job.prompt(), outlook);
   if (job.fetch->over()) return false;
   if (!cache_.ready(*job.fetch)) return true;
@@ -480,10 +486,10 @@ std::vector<SlotId> Scheduler::idle_slots_for(const Job& job) const {
   return slots;
 }
 
-void Scheduler::start_job(std::unique_ptr<Job> job, const StartChoice& outlook) {
+void Scheduler::start_job(std::unique_ptr<Job> job, const cache::StartChoice& outlook) {
   job->started = clock_.now();
-  job->timings.queued_ms = ms_between(job->submitted, job->started);
-  Receipt& receipt = job->receipt;
+  job->timings.queued_ms = env::ms_between(job->submitted, job->started);
+  cache::Receipt& receipt = job->receipt;
   receipt.id = job->request.id;
   receipt.response = job->request.response;
   receipt.tenant = job->request.tenant;
@@ -550,7 +556,7 @@ void Scheduler::prefill_chunk(Slot& slot, TokenPos tokens) {
   const TokenPos end = begin + tokens;
   const bool last = end == job.prompt_length();
   const bool answers = last && job.request.max_tokens != 0;
-  const LogitsOf logits = answers ? LogitsOf::kLastToken : LogitsOf::kNone;
+  const engine::LogitsOf logits = answers ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone;
 
   const TokenSpan chunk =
       TokenSpan(job.request.prompt)
@@ -565,7 +571,7 @@ void Scheduler::prefill_chunk(Slot& slot, TokenPos tokens) {
     fail(slot, run.error());
     return;
   }
-  job.read_ms += ms_between(before, clock_.now());
+  job.read_ms += env::ms_between(before, clock_.now());
   speculator_.note_other_work();
   keep_chunk(slot, chunk, logits);
   job.timings.prompt_tokens += length_of(chunk);
@@ -575,7 +581,7 @@ void Scheduler::prefill_chunk(Slot& slot, TokenPos tokens) {
 
 void Scheduler::note_progress(Slot& slot) {
   Job& job = *slot.job;
-  job.timings.prompt_ms = ms_between(job.started, clock_.now());
+  job.timings.prompt_ms = env::ms_between(job.started, clock_.now());
   const PromptProgress progress{job.prompt_length(), job.timings.cached_tokens,
                                 cache_.length(slot.id), job.timings.prompt_ms};
   if (observer_ != nullptr) observer_->on_progress(job.request, progress);
@@ -586,7 +592,7 @@ void Scheduler::finish_prefill(Slot& slot) {
   settle_reading();
   Job& job = *slot.job;
   job.first_token = job.last_step = clock_.now();
-  job.receipt.prompt_ms = ms_between(job.started, job.first_token);
+  job.receipt.prompt_ms = env::ms_between(job.started, job.first_token);
   cache_.note_prefill_speed(job.timings.prompt_tokens, job.read_ms);
   if (job.request.max_tokens == 0) {
     finish(slot, FinishReason::kMaxTokens, "");
@@ -606,7 +612,7 @@ void Scheduler::finish(Slot& slot, FinishReason reason, std::string stop_string)
   }
   const Finished finished{reason,       std::move(stop_string),
                           slot.id,      job->prompt_length(),
-                          job->timings, std::make_shared<const Receipt>(job->receipt)};
+                          job->timings, std::make_shared<const cache::Receipt>(job->receipt)};
   note_in_journal(*job, end_of(reason));
   publish_status();  // whoever has the answer finds it counted
   if (observer_ != nullptr) observer_->on_finished(job->request, finished);
@@ -640,9 +646,9 @@ void Scheduler::drop_job(const Job& job, const Error& error) {
   fail_job(job, error);
 }
 
-void Scheduler::note_in_journal(const Job& job, RequestEnd end) {
+void Scheduler::note_in_journal(const Job& job, cache::RequestEnd end) {
   if (journal_ == nullptr) return;
-  FinishedRequest over;
+  cache::FinishedRequest over;
   over.number = job.number;
   over.end = end;
   over.receipt = &job.receipt;
@@ -720,4 +726,4 @@ std::vector<std::string> Scheduler::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -70,7 +70,7 @@
 #include "serve/step_gaps.h"
 #include "state/grid.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 class SchedulerObserver;
 
@@ -81,7 +81,7 @@ struct SchedulerOptions {
   // The same for decode steps alone: where an engine is wrong about several slots at once.
   bool one_by_one = false;
   TokenPos grid_step = 512;
-  TurnPaceOptions pace;
+  plan::TurnPaceOptions pace;
   // Tokens that every draft is filled up to when deterministic, so that no token's bits
   // depend on what was drafted.
   TokenPos deterministic_draft = 0;
@@ -90,18 +90,18 @@ struct SchedulerOptions {
   std::vector<float> synthetic_acceptance;
   ProverOptions proofs;
   // What of the engine's check is left to do while nobody waits; nothing: nothing is.
-  std::optional<ConformanceOptions> check;
-  CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these
+  std::optional<engine::ConformanceOptions> check;
+  cache::CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these
 };
 
 // What runs beside the engine, where there is one.
 struct SchedulerParts {
   SchedulerObserver* observer = nullptr;
-  TokenHistory* history = nullptr;  // learns the tokens of each answer
-  Companion* companion = nullptr;
-  DiskTier* lower = nullptr;  // asked on the scheduler's thread, from start() on
+  cache::TokenHistory* history = nullptr;  // learns the tokens of each answer
+  engine::Companion* companion = nullptr;
+  cache::DiskTier* lower = nullptr;  // asked on the scheduler's thread, from start() on
   // Sees what the cache is asked and told; must outlive the scheduler.
-  CacheJournal* journal = nullptr;
+  cache::CacheJournal* journal = nullptr;
 };
 
 struct SlotStatus {
@@ -143,10 +143,10 @@ class SchedulerObserver {
   virtual void on_progress(const GenerateRequest&, const PromptProgress&) {}
   virtual void on_finished(const GenerateRequest&, const Finished&) {}
   virtual void on_failed(const GenerateRequest&, const Error&) {}
-  virtual void on_evicted(const Victim&) {}
+  virtual void on_evicted(const plan::Victim&) {}
   virtual void on_proved(const Proof&) {}
   // Some more of the engine's check was done.
-  virtual void on_checked(const ConformanceReport&) {}
+  virtual void on_checked(const engine::ConformanceReport&) {}
 };
 
 // Which slot is meant, and by whom.
@@ -158,7 +158,7 @@ struct SlotAsk {
 };
 
 struct SlotCopy {
-  SlotState state;
+  cache::SlotState state;
   double ms = 0.0;  // that it took; the slot may have been waited for
 };
 struct SlotBrought {
@@ -177,8 +177,8 @@ enum class StopMode {
 
 class Scheduler {
  public:
-  Scheduler(Engine& engine, const TextModel& text, SchedulerOptions options, const Clock& clock,
-            SchedulerParts parts = {});
+  Scheduler(engine::Engine& engine, const engine::TextModel& text, SchedulerOptions options,
+            const env::Clock& clock, SchedulerParts parts = {});
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -190,8 +190,8 @@ class Scheduler {
   // Ends a request at its next step; its sink receives Failed(kCancelled).
   void cancel(const std::string& request_id);
   [[nodiscard]] SchedulerStatus status() const;
-  [[nodiscard]] CacheStatus cache_status() const;
-  [[nodiscard]] const ReceiptLog& receipts() const { return receipts_; }
+  [[nodiscard]] cache::CacheStatus cache_status() const;
+  [[nodiscard]] const cache::ReceiptLog& receipts() const { return receipts_; }
   // Drops every state in memory, in idle slots and below, and forgets all tokens, answers and
   // receipts; what a running request needs stays in its slot, and its answer is remembered. The
   // answer is how many bytes of memory that freed, when all of it is done: on the thread of the
@@ -200,21 +200,22 @@ class Scheduler {
   void clear_cache(SlotAnswer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
   // turn. kUnavailable once the server stops.
-  void list_conversations(std::size_t most, SlotAnswer<ConversationsStatus> answer);
+  void list_conversations(std::size_t most, SlotAnswer<cache::ConversationsStatus> answer);
   // This many tokens at most of a conversation lie below memory too, as far as is known without
   // looking there. Nothing: there is no such tier, or another server writes to it.
-  [[nodiscard]] std::optional<TokenPos> tokens_below(const ConversationStatus& conversation) const;
+  [[nodiscard]] std::optional<TokenPos> tokens_below(
+      const cache::ConversationStatus& conversation) const;
   // Copies out what a slot holds. kNotFound where that is nothing, or another's.
   void save_slot(SlotAsk ask, SlotAnswer<SlotCopy> answer);
   // Gives a slot this state. What it held goes into memory, whoever's it was, as when a
   // request takes the slot. The answer is how many tokens it now holds; an Error says whether
   // it holds what it held, or nothing.
-  void restore_slot(SlotAsk ask, std::shared_ptr<const SlotState> state,
+  void restore_slot(SlotAsk ask, std::shared_ptr<const cache::SlotState> state,
                     SlotAnswer<SlotBrought> answer);
   // Empties a slot; the answer is how many tokens it held. kNotFound: they are another's.
   void erase_slot(SlotAsk ask, SlotAnswer<TokenPos> answer);
   // What states may be restored.
-  [[nodiscard]] SlotLimits slot_limits(SpaceKey space) const;
+  [[nodiscard]] cache::SlotLimits slot_limits(SpaceKey space) const;
   // The answer to this request called a tool: its client will soon be back.
   void note_tool_call(const std::string& request_id);
 
@@ -254,7 +255,7 @@ class Scheduler {
   };
   struct ListAsk {
     std::size_t most = 0;
-    SlotAnswer<ConversationsStatus> answer;
+    SlotAnswer<cache::ConversationsStatus> answer;
   };
   void answer_list_asks();
   void clear_everything(const SlotAnswer<ByteCount>& answer);
@@ -265,16 +266,17 @@ class Scheduler {
   void do_slot_tasks();
   [[nodiscard]] Result<SlotCopy> copy_slot(const SlotAsk& ask);
   [[nodiscard]] Result<TokenPos> empty_slot(const SlotAsk& ask);
-  [[nodiscard]] Result<SlotBrought> bring_to_slot(const SlotAsk& ask, const SlotState& state);
-  [[nodiscard]] std::optional<Error> unlike_ours(const SlotState& state) const;
+  [[nodiscard]] Result<SlotBrought> bring_to_slot(const SlotAsk& ask,
+                                                  const cache::SlotState& state);
+  [[nodiscard]] std::optional<Error> unlike_ours(const cache::SlotState& state) const;
   void end_cancelled_and_late();
   void admit_waiting();
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   [[nodiscard]] bool may_start(const Job& job) const;
-  [[nodiscard]] bool waits_for_lower(Job& job, const StartChoice& outlook);
+  [[nodiscard]] bool waits_for_lower(Job& job, const cache::StartChoice& outlook);
   [[nodiscard]] bool fetching(const Job& job) const;
   [[nodiscard]] std::deque<std::unique_ptr<Job>>::iterator next_in_queue();
-  void start_job(std::unique_ptr<Job> job, const StartChoice& outlook);
+  void start_job(std::unique_ptr<Job> job, const cache::StartChoice& outlook);
   [[nodiscard]] bool prefilling(const Slot& slot) const;
   [[nodiscard]] TokenPos prefill_left(const Slot& slot) const;
   [[nodiscard]] Slot* choose_prefill();
@@ -287,16 +289,16 @@ class Scheduler {
   [[nodiscard]] bool writes(const Slot& slot) const;
   [[nodiscard]] TokenPos tokens_to_read(const Slot& slot) const;
   [[nodiscard]] bool reads_on();
-  [[nodiscard]] bool may_begin(Job& job, const StartChoice& outlook) const;
-  [[nodiscard]] LogitsPtr begin_paced(Job& job, const StartChoice& outlook);
-  void keep_chunk(Slot& slot, TokenSpan chunk, LogitsOf logits);
+  [[nodiscard]] bool may_begin(Job& job, const cache::StartChoice& outlook) const;
+  [[nodiscard]] cache::LogitsPtr begin_paced(Job& job, const cache::StartChoice& outlook);
+  void keep_chunk(Slot& slot, TokenSpan chunk, engine::LogitsOf logits);
   bool copy_postponed();
   void copy_postponed(Slot& slot, ByteCount bytes);
   void begin_reading(TokenPos tokens);
   void settle_reading();
   void leave_off_reading(Slot& slot);
   bool step();
-  void note_gap(Job& job, Clock::TimePoint now);
+  void note_gap(Job& job, env::Clock::TimePoint now);
 
   // scheduler_write.cc
   bool decode_all();
@@ -315,9 +317,9 @@ class Scheduler {
     std::optional<Error> error;
   };
   [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
-  [[nodiscard]] Result<Sampled> sample_row(Slot& slot, TokenPos row);
-  void pretend(Sampled& sampled, const Tokens& draft, std::size_t place);
-  [[nodiscard]] std::optional<Ending> take_token(Slot& slot, const Sampled& sampled,
+  [[nodiscard]] Result<engine::Sampled> sample_row(Slot& slot, TokenPos row);
+  void pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t place);
+  [[nodiscard]] std::optional<Ending> take_token(Slot& slot, const engine::Sampled& sampled,
                                                  TokenPos computed);
   void keep_accepted(Slot& slot, Verdict& verdict);
   void bring_back(Slot& slot, Verdict& verdict);
@@ -328,35 +330,35 @@ class Scheduler {
   void fail(Slot& slot, const Error& error);
   void fail_job(const Job& job, const Error& error);
   void drop_job(const Job& job, const Error& error);
-  void note_in_journal(const Job& job, RequestEnd end);
+  void note_in_journal(const Job& job, cache::RequestEnd end);
   [[nodiscard]] std::unique_ptr<Job> end_job(Slot& slot);
   void publish_status();
   void note_timings(const Timings& timings);
 
-  Engine& engine_;
-  const TextModel& text_;
+  engine::Engine& engine_;
+  const engine::TextModel& text_;
   const SchedulerOptions options_;
-  const Clock& clock_;
+  const env::Clock& clock_;
   SchedulerObserver* const observer_;
-  TokenHistory* const history_;
-  DiskTier* const lower_;
-  CacheJournal* const journal_;
+  cache::TokenHistory* const history_;
+  cache::DiskTier* const lower_;
+  cache::CacheJournal* const journal_;
   const Grid grid_;
   const ByteCount state_bytes_max_;  // of a file of one slot
   Speculator speculator_;
-  ReceiptLog receipts_;
+  cache::ReceiptLog receipts_;
 
   // The loop's own.
-  StateCache cache_;
+  cache::StateCache cache_;
   Prover prover_;
   IdleCheck idle_check_;
   std::vector<Slot> slots_;
   std::deque<std::unique_ptr<Job>> queue_;
   std::deque<SlotTask> slot_tasks_;  // for slots that are at work
   std::unordered_set<std::string> cancelled_;
-  TurnPace pace_;
-  bool writing_ = false;                           // somebody did when this turn began
-  std::optional<Clock::TimePoint> reading_since_;  // chunks whose time is not known yet
+  plan::TurnPace pace_;
+  bool writing_ = false;                                // somebody did when this turn began
+  std::optional<env::Clock::TimePoint> reading_since_;  // chunks whose time is not known yet
   std::uint64_t chunks_ = 0;
   std::uint64_t jobs_ = 0;        // that arrived
   std::minstd_rand pretence_{1};  // for synthetic_acceptance
@@ -378,8 +380,8 @@ class Scheduler {
   std::vector<SlotTask> new_slot_tasks_ GUARDED_BY(mutex_);
   std::size_t slot_tasks_waiting_ GUARDED_BY(mutex_) = 0;  // new ones included
   SchedulerStatus published_ GUARDED_BY(mutex_);
-  CacheStatus published_cache_ GUARDED_BY(mutex_);
+  cache::CacheStatus published_cache_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

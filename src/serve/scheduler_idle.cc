@@ -4,7 +4,7 @@
 
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 void Scheduler::keep_idle_states() {
   if (cache_.keep_idle()) publish_status();
@@ -54,13 +54,13 @@ void Scheduler::act_on(const Proof& proof) {
 }
 
 void Scheduler::note_restored(const Slot& slot) {
-  const Receipt& receipt = slot.job->receipt;
-  const bool restored =
-      receipt.source == StartSource::kMemory || receipt.source == StartSource::kSnapshotInPlace;
+  const cache::Receipt& receipt = slot.job->receipt;
+  const bool restored = receipt.source == plan::StartSource::kMemory ||
+                        receipt.source == plan::StartSource::kSnapshotInPlace;
   if (!restored || !totals_.disproved.empty()) return;
-  const Prompt prompt = slot.job->prompt();
+  const cache::Prompt prompt = slot.job->prompt();
   prover_.note(
       {receipt.id, receipt.tenant, prompt.space, prompt.tokens, prompt.keys, receipt.restored});
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -5,7 +5,7 @@
 
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 // A slot whose checkpoint is yet to be taken waits for that.
 bool Scheduler::writes(const Slot& slot) const {
@@ -18,7 +18,7 @@ TokenPos Scheduler::tokens_to_read(const Slot& slot) const {
   const TokenPos wanted = cache_.chunk_end(slot.id) - cache_.length(slot.id);
   if (!writing_) return wanted;
   const auto chunks =
-      options_.deterministic ? TurnPace::Chunks::kWhole : TurnPace::Chunks::kMayBeCut;
+      options_.deterministic ? plan::TurnPace::Chunks::kWhole : plan::TurnPace::Chunks::kMayBeCut;
   return pace_.tokens_to_read(wanted, chunks);
 }
 
@@ -39,7 +39,7 @@ void Scheduler::begin_reading(TokenPos tokens) {
 void Scheduler::settle_reading() {
   if (!reading_since_) return;
   engine_.wait();
-  pace_.note_read(ms_between(*reading_since_, clock_.now()));
+  pace_.note_read(env::ms_between(*reading_since_, clock_.now()));
   reading_since_.reset();
 }
 
@@ -54,16 +54,17 @@ void Scheduler::leave_off_reading(Slot& slot) {
 
 // The chunk was read; the checkpoint behind it is taken, or postponed where those who write
 // would wait for too long.
-void Scheduler::keep_chunk(Slot& slot, TokenSpan chunk, LogitsOf logits) {
-  Receipt& receipt = slot.job->receipt;
+void Scheduler::keep_chunk(Slot& slot, TokenSpan chunk, engine::LogitsOf logits) {
+  cache::Receipt& receipt = slot.job->receipt;
   const ByteCount due = cache_.bytes_due(slot.id, cache_.length(slot.id) + length_of(chunk));
   if (due > 0) settle_reading();
   const bool later = due > 0 && writing_ && !pace_.may_copy(due);
   const ByteCount before = receipt.bytes_out;
   const auto began = clock_.now();
-  cache_.prefilled(slot.id, chunk, receipt, logits, later ? Copies::kLater : Copies::kNow);
+  cache_.prefilled(slot.id, chunk, receipt, logits,
+                   later ? cache::Copies::kLater : cache::Copies::kNow);
   const ByteCount copied = receipt.bytes_out - before;
-  if (copied > 0) pace_.note_copied(copied, ms_between(began, clock_.now()));
+  if (copied > 0) pace_.note_copied(copied, env::ms_between(began, clock_.now()));
 }
 
 // Goes on with checkpoints that were postponed. A slot that has read its prompt wants to write,
@@ -84,29 +85,29 @@ bool Scheduler::copy_postponed() {
 
 void Scheduler::copy_postponed(Slot& slot, ByteCount bytes) {
   settle_reading();
-  Receipt& receipt = slot.job->receipt;
+  cache::Receipt& receipt = slot.job->receipt;
   const ByteCount before = receipt.bytes_out;
   const auto began = clock_.now();
   cache_.copy_postponed(slot.id, bytes, receipt);
-  pace_.note_copied(receipt.bytes_out - before, ms_between(began, clock_.now()));
+  pace_.note_copied(receipt.bytes_out - before, env::ms_between(began, clock_.now()));
 }
 
 // --- beginning -------------------------------------------------------------------------
 
-bool Scheduler::may_begin(Job& job, const StartChoice& outlook) const {
+bool Scheduler::may_begin(Job& job, const cache::StartChoice& outlook) const {
   job.held_back = writing_ && !pace_.may_restore(cache_.bytes_to_begin(outlook));
   return !job.held_back;
 }
 
-LogitsPtr Scheduler::begin_paced(Job& job, const StartChoice& outlook) {
+cache::LogitsPtr Scheduler::begin_paced(Job& job, const cache::StartChoice& outlook) {
   const bool moves = cache_.bytes_to_begin(outlook) > 0;
   if (moves) settle_reading();
-  Receipt& receipt = job.receipt;
+  cache::Receipt& receipt = job.receipt;
   const ByteCount before = receipt.bytes_in + receipt.bytes_out;
   const auto began = clock_.now();
-  LogitsPtr logits = cache_.begin(job.prompt(), outlook, receipt);
+  cache::LogitsPtr logits = cache_.begin(job.prompt(), outlook, receipt);
   const ByteCount moved = receipt.bytes_in + receipt.bytes_out - before;
-  if (moves) pace_.note_restored(moved, ms_between(began, clock_.now()));
+  if (moves) pace_.note_restored(moved, env::ms_between(began, clock_.now()));
   return logits;
 }
 
@@ -128,7 +129,7 @@ bool Scheduler::step() {
   }
   decode_all();
   if (writing_) {
-    pace_.note_step(ms_between(began, clock_.now()), writers, readers);
+    pace_.note_step(env::ms_between(began, clock_.now()), writers, readers);
   } else {
     pace_.nobody_writes();
   }
@@ -136,10 +137,10 @@ bool Scheduler::step() {
 }
 
 // Told when a step was computed, before its tokens are looked at.
-void Scheduler::note_gap(Job& job, Clock::TimePoint now) {
+void Scheduler::note_gap(Job& job, env::Clock::TimePoint now) {
   const bool worked = writing_ && pace_.gap_ms() > 0.0;
   StepGaps& gaps = worked ? totals_.gaps_of_work : totals_.gaps_undisturbed;
-  gaps.note(ms_between(std::exchange(job.last_step, now), now) / 1000.0);
+  gaps.note(env::ms_between(std::exchange(job.last_step, now), now) / 1000.0);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

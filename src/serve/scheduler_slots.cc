@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 namespace {
 
@@ -45,7 +45,7 @@ void Scheduler::save_slot(SlotAsk ask, SlotAnswer<SlotCopy> answer) {
   enqueue({ask, task_of(std::move(answer), std::move(work))});
 }
 
-void Scheduler::restore_slot(SlotAsk ask, std::shared_ptr<const SlotState> state,
+void Scheduler::restore_slot(SlotAsk ask, std::shared_ptr<const cache::SlotState> state,
                              SlotAnswer<SlotBrought> answer) {
   if (const auto error = unlike_ours(*state)) {
     answer(refused(ask.slot, error->message));
@@ -60,8 +60,8 @@ void Scheduler::erase_slot(SlotAsk ask, SlotAnswer<TokenPos> answer) {
   enqueue({ask, task_of(std::move(answer), std::move(work))});
 }
 
-SlotLimits Scheduler::slot_limits(SpaceKey space) const {
-  SlotLimits limits;
+cache::SlotLimits Scheduler::slot_limits(SpaceKey space) const {
+  cache::SlotLimits limits;
   limits.space = space;
   limits.tokens_max = engine_.context_tokens();
   limits.vocabulary = static_cast<Token>(text_.card().vocabulary);
@@ -86,7 +86,7 @@ void Scheduler::enqueue(SlotTask task) {
 }
 
 // Whether the tokens are cut as they would be here. Pure; any thread.
-std::optional<Error> Scheduler::unlike_ours(const SlotState& state) const {
+std::optional<Error> Scheduler::unlike_ours(const cache::SlotState& state) const {
   const auto wrong = [](const char* what) { return Error{ErrorCode::kInvalidArgument, what, ""}; };
   if (state.length() == 0 || state.length() > engine_.context_tokens())
     return wrong("it holds no token, or more than the context");
@@ -98,7 +98,7 @@ std::optional<Error> Scheduler::unlike_ours(const SlotState& state) const {
   const std::vector<TokenPos> cuts = grid_.cuts(state.tokens);
   const bool on_grid = !cuts.empty() && cuts.back() == state.length();
   if (!on_grid || state.exact != state.length() ||
-      state.keys != StateCache::keys_for(state.tokens, cuts, true))
+      state.keys != cache::StateCache::keys_for(state.tokens, cuts, true))
     return wrong("it does not end where --deterministic cuts its tokens");
   return std::nullopt;
 }
@@ -130,7 +130,7 @@ Result<SlotCopy> Scheduler::copy_slot(const SlotAsk& ask) {
   if (cache_.space(ask.slot) != ask.space) return not_theirs(ask.slot);
   const auto before = clock_.now();
   auto state = cache_.copy_out(ask.slot);
-  if (state) return SlotCopy{std::move(*state), ms_between(before, clock_.now())};
+  if (state) return SlotCopy{std::move(*state), env::ms_between(before, clock_.now())};
   if (!options_.deterministic) {
     return Error{ErrorCode::kUnavailable,
                  name_of(ask.slot) + " cannot be copied: there is not enough memory.", ""};
@@ -150,7 +150,7 @@ Result<TokenPos> Scheduler::empty_slot(const SlotAsk& ask) {
   return erased;
 }
 
-Result<SlotBrought> Scheduler::bring_to_slot(const SlotAsk& ask, const SlotState& state) {
+Result<SlotBrought> Scheduler::bring_to_slot(const SlotAsk& ask, const cache::SlotState& state) {
   if (state.space != ask.space) return refused(ask.slot, "it is another's");
   if (!totals_.disproved.empty()) {
     return Error{ErrorCode::kUnavailable,
@@ -165,7 +165,7 @@ Result<SlotBrought> Scheduler::bring_to_slot(const SlotAsk& ask, const SlotState
     return Error{ErrorCode::kInvalidArgument,
                  brought.error().message + " " + name_of(ask.slot) + " is empty now.", "filename"};
   }
-  return SlotBrought{state.length(), ms_between(before, clock_.now())};
+  return SlotBrought{state.length(), env::ms_between(before, clock_.now())};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

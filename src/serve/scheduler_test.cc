@@ -10,7 +10,7 @@
 
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
@@ -63,7 +63,7 @@ TEST(Scheduler, ALongPromptDelaysOthersByOneChunkAtMost) {
   EXPECT_GT(turns, 5);
 }
 
-class Continuing : public ::testing::TestWithParam<FakeKind> {};
+class Continuing : public ::testing::TestWithParam<engine::FakeKind> {};
 
 TEST_P(Continuing, AnAppendedConversationIsNotReadAgain) {
   Bench bench({.kind = GetParam(), .slots = 1});
@@ -84,7 +84,7 @@ TEST_P(Continuing, ADivergingPromptIsAnsweredAsFromCold) {
   const auto recorder = bench.submit(other);
   bench.turn_until_ended(*recorder);
   EXPECT_EQ(recorder->text_, cold_answer({.kind = GetParam()}, other));
-  const bool can_go_back = GetParam() == FakeKind::kAttention;
+  const bool can_go_back = GetParam() == engine::FakeKind::kAttention;
   EXPECT_EQ(recorder->finished_->timings.cached_tokens > 0, can_go_back);
 }
 
@@ -101,7 +101,7 @@ TEST_P(Continuing, WithoutReuseEverythingIsRead) {
 // Decoded state differs from prefilled state in its last bits, and so does state
 // that was chunked otherwise: the deterministic mode keeps neither.
 TEST_P(Continuing, DeterministicAnswersEqualColdOnesBitForBit) {
-  const FakeOptions sensitive{.kind = GetParam(), .slots = 1, .chunk_sensitive = true};
+  const engine::FakeOptions sensitive{.kind = GetParam(), .slots = 1, .chunk_sensitive = true};
   Bench bench(sensitive, {.deterministic = true});
   std::string history = kSystem;
   for (int turn = 0; turn < 5; ++turn) {
@@ -113,9 +113,10 @@ TEST_P(Continuing, DeterministicAnswersEqualColdOnesBitForBit) {
 }
 
 TEST_P(Continuing, ARefusedCutCostsTimeOnly) {
-  FakeOptions stubborn{.kind = GetParam(), .slots = 1};
-  stubborn.faults = [](FakeOperation operation) {
-    return operation == FakeOperation::kCut ? FakeFault::kRefuse : FakeFault::kNone;
+  engine::FakeOptions stubborn{.kind = GetParam(), .slots = 1};
+  stubborn.faults = [](engine::FakeOperation operation) {
+    return operation == engine::FakeOperation::kCut ? engine::FakeFault::kRefuse
+                                                    : engine::FakeFault::kNone;
   };
   Bench bench(stubborn);
   bench.run(kSystem + "<s>one</s>");
@@ -124,8 +125,10 @@ TEST_P(Continuing, ARefusedCutCostsTimeOnly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Continuing,
-                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+                         ::testing::Values(engine::FakeKind::kAttention,
+                                           engine::FakeKind::kWindowed,
+                                           engine::FakeKind::kRecurrent,
+                                           engine::FakeKind::kHybrid));
 
 TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
   ByteCount before = 0;
@@ -147,7 +150,7 @@ TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
   full.cache.memory.budget = before;
   Bench bench({.slots = 1}, full);
   bench.run(kSystem + "<s>user: hello</s><s>", 60);
-  const CacheStatus was = bench.scheduler.cache_status();
+  const cache::CacheStatus was = bench.scheduler.cache_status();
   bench.scheduler.keep_idle_states();
   EXPECT_EQ(bench.scheduler.cache_status().resident, was.resident);
   EXPECT_EQ(bench.scheduler.cache_status().evicted_bytes, was.evicted_bytes) << "nothing makes way";
@@ -157,9 +160,9 @@ TEST(Scheduler, ListsConversationsWhenAsked) {
   SchedulerOptions options;
   options.cache.memory.budget = 1 << 20;
   Bench bench({.slots = 1}, options);
-  ConversationsStatus listed;
+  cache::ConversationsStatus listed;
   const auto list = [&](std::size_t most) {
-    bench.scheduler.list_conversations(most, [&](Result<ConversationsStatus> answer) {
+    bench.scheduler.list_conversations(most, [&](Result<cache::ConversationsStatus> answer) {
       ASSERT_TRUE(answer.ok());
       listed = *answer;
     });
@@ -197,7 +200,7 @@ TEST(Scheduler, WhoeverLooksAgainAndAgainKeepsNothingFromBeingIdle) {
   bench.scheduler.start();
   const auto held = [&] {
     std::promise<ByteCount> promise;
-    bench.scheduler.list_conversations(8, [&](const Result<ConversationsStatus>& listed) {
+    bench.scheduler.list_conversations(8, [&](const Result<cache::ConversationsStatus>& listed) {
       promise.set_value(listed.ok() ? listed->own.sum() + listed->shared.sum() : 0);
     });
     return promise.get_future().get();
@@ -216,12 +219,12 @@ TEST(Scheduler, ListsNothingOnceItStops) {
   bench.scheduler.request_stop(StopMode::kFinish);
   bool refused = false;
   bench.scheduler.list_conversations(
-      8, [&](const Result<ConversationsStatus>& answer) { refused = !answer.ok(); });
+      8, [&](const Result<cache::ConversationsStatus>& answer) { refused = !answer.ok(); });
   EXPECT_TRUE(refused);
 }
 
 TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
-  Bench bench({.kind = FakeKind::kHybrid, .slots = 3});
+  Bench bench({.kind = engine::FakeKind::kHybrid, .slots = 3});
   const std::string first = kSystem + "<s>user: a</s><s>";
   const std::string answer = bench.run(first);
   bench.run("<s>something else entirely</s>");
@@ -234,7 +237,7 @@ TEST(Scheduler, TheSlotThatSavesMostIsChosen) {
 // On attention-only models every conversation with the same system prompt matches
 // every slot; taking such a slot would throw the other conversation away.
 TEST(Scheduler, ConversationsThatBeginAlikeKeepTheirOwnSlots) {
-  Bench bench({.kind = FakeKind::kAttention, .slots = 2});
+  Bench bench({.kind = engine::FakeKind::kAttention, .slots = 2});
   std::string a = kSystem + "<s>user: the first conversation, with some length to it</s><s>";
   std::string b = kSystem + "<s>user: the second one, which is another matter entirely</s><s>";
   for (int turn = 0; turn < 3; ++turn) {
@@ -309,7 +312,7 @@ TEST(Scheduler, ProgressCountsUpToThePrompt) {
 }
 
 TEST(Scheduler, ACancelledPrefillFreesItsSlotAndKeepsItsWork) {
-  Bench bench({.kind = FakeKind::kHybrid, .slots = 1});
+  Bench bench({.kind = engine::FakeKind::kHybrid, .slots = 1});
   auto request = bench.request(std::string(200, 'x'));
   const std::string id = request.id;
   const auto recorder = bench.submit(std::move(request));
@@ -322,7 +325,7 @@ TEST(Scheduler, ACancelledPrefillFreesItsSlotAndKeepsItsWork) {
   const auto retry = bench.submit(std::string(200, 'x'));
   bench.turn_until_ended(*retry);
   EXPECT_EQ(retry->finished_->timings.cached_tokens, 32) << "two chunks of 16";
-  EXPECT_EQ(retry->text_, cold_answer({.kind = FakeKind::kHybrid}, std::string(200, 'x')));
+  EXPECT_EQ(retry->text_, cold_answer({.kind = engine::FakeKind::kHybrid}, std::string(200, 'x')));
 }
 
 TEST(Scheduler, ACancelledRequestLeavesTheQueue) {
@@ -385,10 +388,11 @@ TEST(Scheduler, AClientWithManyRequestsDoesNotStarveAnother) {
 
 TEST(Scheduler, AnEngineFailureEndsOneRequestOnly) {
   int prefills = 0;
-  FakeOptions faulty{.slots = 1};
-  faulty.faults = [&](FakeOperation operation) {
-    return operation == FakeOperation::kPrefill && ++prefills == 2 ? FakeFault::kFail
-                                                                   : FakeFault::kNone;
+  engine::FakeOptions faulty{.slots = 1};
+  faulty.faults = [&](engine::FakeOperation operation) {
+    return operation == engine::FakeOperation::kPrefill && ++prefills == 2
+               ? engine::FakeFault::kFail
+               : engine::FakeFault::kNone;
   };
   Bench bench(faulty);
   const auto first = bench.submit(std::string(100, 'x'));
@@ -426,7 +430,7 @@ TEST(Scheduler, CuttingEndsEveryRequest) {
 // Random requests, cancellations and faults on every kind of engine: each answer
 // equals the one from cold, and the invariants hold between turns.
 struct RandomRun {
-  FakeKind kind;
+  engine::FakeKind kind;
   bool deterministic;
 };
 class SchedulerModel : public ::testing::TestWithParam<RandomRun> {};
@@ -435,12 +439,14 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
   const unsigned seed = 4242;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  FakeOptions fake{.kind = GetParam().kind, .slots = 3, .context_tokens = 400};
+  engine::FakeOptions fake{.kind = GetParam().kind, .slots = 3, .context_tokens = 400};
   fake.chunk_sensitive = GetParam().deterministic;
-  fake.faults = [&random](FakeOperation operation) {
-    if (operation == FakeOperation::kCut && random() % 5 == 0) return FakeFault::kRefuse;
-    if (operation == FakeOperation::kPrefill && random() % 200 == 0) return FakeFault::kFail;
-    return FakeFault::kNone;
+  fake.faults = [&random](engine::FakeOperation operation) {
+    if (operation == engine::FakeOperation::kCut && random() % 5 == 0)
+      return engine::FakeFault::kRefuse;
+    if (operation == engine::FakeOperation::kPrefill && random() % 200 == 0)
+      return engine::FakeFault::kFail;
+    return engine::FakeFault::kNone;
   };
   Bench bench(fake, {.deterministic = GetParam().deterministic});
   std::vector<std::string> histories = {kSystem, "<s>system: another</s>"};
@@ -481,12 +487,15 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
   EXPECT_GT(answered, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Runs, SchedulerModel,
-    ::testing::Values(RandomRun{FakeKind::kAttention, false}, RandomRun{FakeKind::kAttention, true},
-                      RandomRun{FakeKind::kWindowed, false}, RandomRun{FakeKind::kWindowed, true},
-                      RandomRun{FakeKind::kRecurrent, false}, RandomRun{FakeKind::kRecurrent, true},
-                      RandomRun{FakeKind::kHybrid, false}, RandomRun{FakeKind::kHybrid, true}));
+INSTANTIATE_TEST_SUITE_P(Runs, SchedulerModel,
+                         ::testing::Values(RandomRun{engine::FakeKind::kAttention, false},
+                                           RandomRun{engine::FakeKind::kAttention, true},
+                                           RandomRun{engine::FakeKind::kWindowed, false},
+                                           RandomRun{engine::FakeKind::kWindowed, true},
+                                           RandomRun{engine::FakeKind::kRecurrent, false},
+                                           RandomRun{engine::FakeKind::kRecurrent, true},
+                                           RandomRun{engine::FakeKind::kHybrid, false},
+                                           RandomRun{engine::FakeKind::kHybrid, true}));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

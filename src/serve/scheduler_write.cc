@@ -6,7 +6,7 @@
 
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 namespace {
 
@@ -56,7 +56,7 @@ bool Scheduler::decode_all() {
 void Scheduler::decode_together(std::span<Slot* const> slots) {
   std::vector<Tokens> tokens;
   for (const Slot* slot : slots) tokens.push_back(joined(slot->job->pending, slot->job->draft));
-  std::vector<DecodeStep> steps;
+  std::vector<engine::DecodeStep> steps;
   for (std::size_t i = 0; i < slots.size(); ++i) steps.push_back({slots[i]->id, tokens[i]});
   ++totals_.decode_steps;
   const auto before = clock_.now();
@@ -71,7 +71,7 @@ void Scheduler::decode_together(std::span<Slot* const> slots) {
     const TokenPos waiting = length_of(slot->job->pending);
     verdicts.push_back(sample_rows(*slot, waiting - 1, cache_.length(slot->id) + waiting));
   }
-  speculator_.note_step(slots, ms_between(before, clock_.now()));
+  speculator_.note_step(slots, env::ms_between(before, clock_.now()));
   for (std::size_t i = 0; i < slots.size(); ++i) keep_accepted(*slots[i], verdicts[i]);
   for (std::size_t i = 0; i < slots.size(); ++i) bring_back(*slots[i], verdicts[i]);
   for (std::size_t i = 0; i < slots.size(); ++i) conclude(*slots[i], verdicts[i]);
@@ -99,14 +99,14 @@ Scheduler::Verdict Scheduler::sample_rows(Slot& slot, TokenPos first_row, TokenP
   }
 }
 
-Result<Sampled> Scheduler::sample_row(Slot& slot, TokenPos row) {
+Result<engine::Sampled> Scheduler::sample_row(Slot& slot, TokenPos row) {
   const Job& job = *slot.job;
-  Sampler& sampler = *job.request.sampler;
+  engine::Sampler& sampler = *job.request.sampler;
   if (job.kept_logits == nullptr) return engine_.sample(slot.id, sampler, row);
-  return engine_.sample_kept(logits_in(*job.kept_logits), sampler);
+  return engine_.sample_kept(cache::logits_in(*job.kept_logits), sampler);
 }
 
-void Scheduler::pretend(Sampled& sampled, const Tokens& draft, std::size_t place) {
+void Scheduler::pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t place) {
   const auto& rates = options_.synthetic_acceptance;
   if (place >= draft.size() || place >= rates.size()) return;
   if (std::uniform_real_distribution<float>()(pretence_) < rates[place]) {
@@ -116,11 +116,11 @@ void Scheduler::pretend(Sampled& sampled, const Tokens& draft, std::size_t place
   }
 }
 
-std::optional<Scheduler::Ending> Scheduler::take_token(Slot& slot, const Sampled& sampled,
+std::optional<Scheduler::Ending> Scheduler::take_token(Slot& slot, const engine::Sampled& sampled,
                                                        TokenPos computed) {
   Job& job = *slot.job;
   job.timings.predicted_tokens += 1;
-  job.timings.predicted_ms = ms_between(job.first_token, clock_.now());
+  job.timings.predicted_ms = env::ms_between(job.first_token, clock_.now());
 
   const bool ends = text_.ends_generation(sampled.token) && !job.request.ignore_eos;
   const std::string bytes =
@@ -156,7 +156,7 @@ void Scheduler::keep_accepted(Slot& slot, Verdict& verdict) {
   job.draft.resize(static_cast<std::size_t>(verdict.accepted));
   const Tokens kept = joined(job.pending, job.draft);
   const TokenPos length = cache_.length(slot.id) + length_of(kept);
-  const bool cut = all || (!job.before && engine_.cut(slot.id, length) == CutAnswer::kDone);
+  const bool cut = all || (!job.before && engine_.cut(slot.id, length) == engine::CutAnswer::kDone);
   if (cut) {
     cache_.decoded(slot.id, kept, job.told);
     job.pending = {verdict.next};
@@ -178,7 +178,7 @@ void Scheduler::bring_back(Slot& slot, Verdict& verdict) {
   Tokens to_read = verdict.undone;
   const auto before = clock_.now();
   if (job.before && engine_.load(slot.id, *job.before).ok()) {
-    speculator_.note_brought_back(ms_between(before, clock_.now()));
+    speculator_.note_brought_back(env::ms_between(before, clock_.now()));
     job.pending = joined(verdict.undone, {&verdict.next, 1});
     if (!verdict.ending) return;
   } else {
@@ -197,7 +197,8 @@ Result<void> Scheduler::read_again(Slot& slot, TokenSpan tokens) {
   const auto most = static_cast<std::size_t>(engine_.chunk_tokens_max());
   while (!tokens.empty()) {
     const TokenSpan chunk = tokens.first(std::min(tokens.size(), most));
-    if (auto read = engine_.prefill(slot.id, chunk, LogitsOf::kLastToken); !read) return read;
+    if (auto read = engine_.prefill(slot.id, chunk, engine::LogitsOf::kLastToken); !read)
+      return read;
     cache_.decoded(slot.id, chunk, std::exchange(slot.job->told, 0));
     tokens = tokens.subspan(chunk.size());
   }
@@ -218,4 +219,4 @@ void Scheduler::send_text(Slot& slot, std::string text) {
       TextDelta{std::move(text), std::exchange(job.reports, {}), job.timings});
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -6,7 +6,7 @@
 #include "serve/testing/scheduler_fixture.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
@@ -37,10 +37,11 @@ Result<SlotCopy> save(Bench& bench, int slot, SpaceKey space = {}) {
   bench.turn();
   return asked.get();
 }
-Result<SlotBrought> restore(Bench& bench, int slot, const SlotState& state, SpaceKey space = {}) {
+Result<SlotBrought> restore(Bench& bench, int slot, const cache::SlotState& state,
+                            SpaceKey space = {}) {
   Asked<SlotBrought> asked;
   bench.scheduler.restore_slot({SlotId{slot}, space, nullptr},
-                               std::make_shared<const SlotState>(state), asked.sink());
+                               std::make_shared<const cache::SlotState>(state), asked.sink());
   bench.turn();
   return asked.get();
 }
@@ -59,19 +60,19 @@ SchedulerOptions scheduling(bool deterministic, ByteCount memory = 64 << 20) {
 }
 
 // As another process would have it.
-SlotState through_a_file(const SlotState& state, const Scheduler& reader) {
-  SimulatedFiles files;
-  const SlotOwner owner = slot_owner("");
-  EXPECT_TRUE(write_slot_file(files, "x.bin", state, owner, 1).ok());
-  auto file = read_slot_file(files, "x.bin", owner, reader.slot_limits(state.space));
+cache::SlotState through_a_file(const cache::SlotState& state, const Scheduler& reader) {
+  tier::SimulatedFiles files;
+  const cache::SlotOwner owner = cache::slot_owner("");
+  EXPECT_TRUE(cache::write_slot_file(files, "x.bin", state, owner, 1).ok());
+  auto file = cache::read_slot_file(files, "x.bin", owner, reader.slot_limits(state.space));
   EXPECT_TRUE(file.ok()) << file.error().message;
-  return file ? file->state : SlotState{};
+  return file ? file->state : cache::SlotState{};
 }
 
-class Slots : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
+class Slots : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {
  protected:
-  static FakeOptions fake() {
-    FakeOptions options;
+  static engine::FakeOptions fake() {
+    engine::FakeOptions options;
     options.kind = std::get<0>(GetParam());
     options.chunk_sensitive = deterministic();
     return options;
@@ -81,7 +82,7 @@ class Slots : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
     Bench bench(fake(), scheduling(deterministic()));
     return bench.run(prompt);
   }
-  static Receipt run(Bench& bench, const std::string& prompt) {
+  static cache::Receipt run(Bench& bench, const std::string& prompt) {
     const auto recorder = bench.submit(prompt);
     bench.turn_until_ended(*recorder);
     EXPECT_EQ(recorder->text_, cold(prompt));
@@ -109,9 +110,9 @@ TEST_P(Slots, TheNextServerGoesOnFromAllThatWasSaved) {
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(restored->tokens, length);
   EXPECT_EQ(after.scheduler.status().slots[1].tokens_held, length);
-  const Receipt receipt = run(after, second);
+  const cache::Receipt receipt = run(after, second);
   EXPECT_EQ(receipt.slot, 1);
-  EXPECT_EQ(receipt.source, StartSource::kLive);
+  EXPECT_EQ(receipt.source, plan::StartSource::kLive);
   EXPECT_EQ(receipt.restored, length);
   EXPECT_EQ(run(before, second).restored, length) << "as the server that was not restarted";
 }
@@ -143,10 +144,10 @@ TEST_P(Slots, WhatTheSlotHeldBeforeIsStillFoundInMemory) {
   bench.turn_until_ended(*recorder);
   const TokenPos held = bench.scheduler.status().slots[0].tokens_held;
   ASSERT_TRUE(restore(bench, 0, saved->state).ok());
-  const Receipt receipt = run(bench, other + recorder->text_ + asking("higher?"));
+  const cache::Receipt receipt = run(bench, other + recorder->text_ + asking("higher?"));
   EXPECT_GT(receipt.restored, length_of(bench.text.tokenize(kSystem, true, true)));
   EXPECT_TRUE(deterministic() || receipt.restored == held) << receipt.restored << " of " << held;
-  EXPECT_EQ(receipt.source, StartSource::kMemory);
+  EXPECT_EQ(receipt.source, plan::StartSource::kMemory);
 }
 
 TEST_P(Slots, ARestoredSlotIsKeptInMemoryWhenItIsTaken) {
@@ -154,13 +155,13 @@ TEST_P(Slots, ARestoredSlotIsKeptInMemoryWhenItIsTaken) {
   const std::string second = kFirst + before.run(kFirst) + asking("and the moon?");
   const auto saved = save(before, 0);
   ASSERT_TRUE(saved.ok());
-  FakeOptions one = fake();
+  engine::FakeOptions one = fake();
   one.slots = 1;
   Bench after(one, scheduling(deterministic()));
   ASSERT_TRUE(restore(after, 0, saved->state).ok());
   after.run("<s>in no way alike</s><s>");
-  const Receipt receipt = run(after, second);
-  EXPECT_EQ(receipt.source, StartSource::kMemory);
+  const cache::Receipt receipt = run(after, second);
+  EXPECT_EQ(receipt.source, plan::StartSource::kMemory);
   EXPECT_EQ(receipt.restored, saved->state.length());
 }
 
@@ -196,7 +197,7 @@ TEST_P(Slots, AnothersConversationIsNeitherSavedNorErased) {
   EXPECT_EQ(restore(bench, 1, saved->state, kOther).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(run(bench, second).restored, saved->state.length());
   // Its slot may be taken, as by a request; what it held stays its owner's.
-  SlotState theirs = saved->state;
+  cache::SlotState theirs = saved->state;
   theirs.space = kOther;
   ASSERT_TRUE(restore(bench, 0, theirs, kOther).ok());
   EXPECT_EQ(save(bench, 0).error().code, ErrorCode::kNotFound);
@@ -224,7 +225,7 @@ TEST_P(Slots, ASlotAtWorkIsWaitedFor) {
 }
 
 TEST_P(Slots, ARestoreComesBeforeTheRequestsThatWait) {
-  FakeOptions one = fake();
+  engine::FakeOptions one = fake();
   one.slots = 1;
   Bench bench(one, scheduling(deterministic()));
   const std::string second = kFirst + bench.run(kFirst) + asking("and the moon?");
@@ -235,10 +236,11 @@ TEST_P(Slots, ARestoreComesBeforeTheRequestsThatWait) {
   const auto waiting = bench.submit(second);
   Asked<SlotBrought> asked;
   bench.scheduler.restore_slot({SlotId{0}, {}, nullptr},
-                               std::make_shared<const SlotState>(saved->state), asked.sink());
+                               std::make_shared<const cache::SlotState>(saved->state),
+                               asked.sink());
   bench.turn_until_ended(*waiting);
   EXPECT_TRUE(asked.get().ok());
-  EXPECT_EQ(waiting->finished_->receipt->source, StartSource::kLive);
+  EXPECT_EQ(waiting->finished_->receipt->source, plan::StartSource::kLive);
   EXPECT_EQ(waiting->finished_->receipt->restored, saved->state.length());
 }
 
@@ -247,7 +249,7 @@ TEST_P(Slots, AStateThatTheEngineRefusesLeavesTheSlotEmptyAndTheServerWell) {
   before.run(kFirst);
   const auto saved = save(before, 0);
   ASSERT_TRUE(saved.ok());
-  const auto break_parts = [&](SlotState state) {
+  const auto break_parts = [&](cache::SlotState state) {
     if (state.snapshot != nullptr) {
       state.snapshot = nullptr;
     } else {
@@ -267,44 +269,44 @@ TEST_P(Slots, AStateThatTheEngineRefusesLeavesTheSlotEmptyAndTheServerWell) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, Slots,
-    ::testing::Combine(::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                         FakeKind::kRecurrent, FakeKind::kHybrid),
+    ::testing::Combine(::testing::Values(engine::FakeKind::kAttention, engine::FakeKind::kWindowed,
+                                         engine::FakeKind::kRecurrent, engine::FakeKind::kHybrid),
                        ::testing::Bool()));
 
 // A draft model on a fake engine, whose snapshots are larger than its shape says.
-class RoomyDraft final : public Companion {
+class RoomyDraft final : public engine::Companion {
  public:
-  explicit RoomyDraft(const FakeOptions& fake) : engine_(fake), draft_(engine_) {}
+  explicit RoomyDraft(const engine::FakeOptions& fake) : engine_(fake), draft_(engine_) {}
   [[nodiscard]] std::string_view name() const noexcept override { return draft_.name(); }
-  [[nodiscard]] CompanionShape shape() const noexcept override {
-    CompanionShape shape = draft_.shape();
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override {
+    engine::CompanionShape shape = draft_.shape();
     shape.bytes_per_place += shape.bytes_per_place > 0 ? 256 : 0;
     return shape;
   }
-  Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
+  engine::Followed follow(SlotId slot, const engine::CompanionPoint& point) noexcept override {
     return draft_.follow(slot, point);
   }
   void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override {
     draft_.advance(slot, kept, first_row);
   }
-  void draft(std::span<DraftWish> wishes) noexcept override { draft_.draft(wishes); }
-  CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
-                      TokenPos length) noexcept override {
+  void draft(std::span<engine::DraftWish> wishes) noexcept override { draft_.draft(wishes); }
+  engine::CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                              TokenPos length) noexcept override {
     return draft_.save(slot, blocks, length);
   }
   [[nodiscard]] std::uint64_t tokens_read() const { return engine_.tokens_prefilled(); }
   [[nodiscard]] std::vector<std::string> check() const { return draft_.check(); }
 
  private:
-  FakeEngine engine_;
-  DraftModel draft_;
+  engine::FakeEngine engine_;
+  engine::DraftModel draft_;
 };
 
 // A draft model's state goes along: the next server's need not read a token.
-class SlotsWithDrafts : public ::testing::TestWithParam<FakeKind> {};
+class SlotsWithDrafts : public ::testing::TestWithParam<engine::FakeKind> {};
 
 TEST_P(SlotsWithDrafts, TheCompanionHasItsPart) {
-  const FakeOptions fake{.kind = GetParam()};
+  const engine::FakeOptions fake{.kind = GetParam()};
   for (const ByteCount memory : {ByteCount{0}, ByteCount{64 << 20}}) {
     RoomyDraft first_draft(fake), next_draft(fake);
     Bench before(fake, scheduling(false, memory), {.companion = &first_draft});
@@ -319,7 +321,7 @@ TEST_P(SlotsWithDrafts, TheCompanionHasItsPart) {
     const auto recorder = after.submit(second);
     after.turn_until_ended(*recorder);
     EXPECT_EQ(recorder->text_, cold_answer(fake, second));
-    const Receipt& receipt = *recorder->finished_->receipt;
+    const cache::Receipt& receipt = *recorder->finished_->receipt;
     EXPECT_EQ(receipt.restored, saved->state.length());
     ASSERT_TRUE(receipt.companion.has_value());
     EXPECT_EQ(receipt.companion->held, saved->state.length());
@@ -327,8 +329,10 @@ TEST_P(SlotsWithDrafts, TheCompanionHasItsPart) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SlotsWithDrafts,
-                         ::testing::Values(FakeKind::kAttention, FakeKind::kWindowed,
-                                           FakeKind::kRecurrent, FakeKind::kHybrid));
+                         ::testing::Values(engine::FakeKind::kAttention,
+                                           engine::FakeKind::kWindowed,
+                                           engine::FakeKind::kRecurrent,
+                                           engine::FakeKind::kHybrid));
 
 TEST(SlotsOfMany, NoMoreWaitThanAreAllowedAndAllAreAnsweredWhenItStops) {
   Bench bench;
@@ -352,7 +356,7 @@ TEST(SlotsOfMany, StatesThatAreNotCutAsHereAreRefusedAndTheSlotStays) {
   const auto of_free = save(free, 0);
   const auto of_exact = save(exact, 0);
   ASSERT_TRUE(of_free.ok() && of_exact.ok());
-  const auto expect_refused = [](Bench& bench, const SlotState& state) {
+  const auto expect_refused = [](Bench& bench, const cache::SlotState& state) {
     const TokenPos held = bench.scheduler.status().slots[0].tokens_held;
     const auto restored = restore(bench, 0, state);
     ASSERT_FALSE(restored.ok());
@@ -362,7 +366,7 @@ TEST(SlotsOfMany, StatesThatAreNotCutAsHereAreRefusedAndTheSlotStays) {
   };
   expect_refused(exact, of_free->state);
   expect_refused(free, of_exact->state);
-  SlotState forged = of_exact->state;
+  cache::SlotState forged = of_exact->state;
   forged.keys.front() ^= 1;
   expect_refused(exact, forged);
   forged = of_exact->state;
@@ -371,4 +375,4 @@ TEST(SlotsOfMany, StatesThatAreNotCutAsHereAreRefusedAndTheSlotStays) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

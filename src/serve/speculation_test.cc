@@ -6,7 +6,7 @@
 
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 constexpr ByteCount kAmple = 64 << 20;
@@ -15,22 +15,22 @@ std::string asking(const std::string& text) { return "<s>user: " + text + "</s><
 
 // Knows what the fake engine will say, by asking another one, and says something else
 // now and then. Follows the primary by what it is told alone.
-class Parrot final : public Companion {
+class Parrot final : public engine::Companion {
  public:
-  Parrot(FakeKind kind, int slots, double truth, unsigned seed)
+  Parrot(engine::FakeKind kind, int slots, double truth, unsigned seed)
       : kind_(kind), truth_(truth), random_(seed), held_(static_cast<std::size_t>(slots)) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "parrot"; }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
-  Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return {}; }
+  engine::Followed follow(SlotId slot, const engine::CompanionPoint& point) noexcept override {
     held(slot).assign(point.tokens.begin(), point.tokens.end());
     return {.held = length_of(point.tokens)};
   }
   void advance(SlotId slot, TokenSpan kept, TokenPos) noexcept override {
     held(slot).insert(held(slot).end(), kept.begin(), kept.end());
   }
-  void draft(std::span<DraftWish> wishes) noexcept override {
-    for (DraftWish& wish : wishes) {
+  void draft(std::span<engine::DraftWish> wishes) noexcept override {
+    for (engine::DraftWish& wish : wishes) {
       Tokens tokens = held(wish.slot);
       tokens.push_back(wish.next);
       wish.draft = continuation(tokens, wish.most);
@@ -42,7 +42,7 @@ class Parrot final : public Companion {
       if (chance() >= truth_ && chance() < 0.1) wish.draft.resize(1000, 'x');
     }
   }
-  CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
+  engine::CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
     return {};
   }
 
@@ -53,24 +53,24 @@ class Parrot final : public Companion {
   Tokens& held(SlotId slot) { return held_[static_cast<std::size_t>(slot.value)]; }
   double chance() { return std::uniform_real_distribution<>()(random_); }
   Token nonsense() {
-    constexpr std::array<Token, 5> kTokens{-1, 'q', kFakeTurnEnd, 258, 1 << 30};
+    constexpr std::array<Token, 5> kTokens{-1, 'q', engine::kFakeTurnEnd, 258, 1 << 30};
     return kTokens[random_() % kTokens.size()];
   }
   [[nodiscard]] Tokens continuation(const Tokens& tokens, TokenPos count) const {
-    FakeEngine engine(
+    engine::FakeEngine engine(
         {.kind = kind_, .slots = 1, .context_tokens = 8192, .chunk_tokens_max = 8192});
-    const auto sampler = FakeText().make_sampler({}, nullptr);
-    EXPECT_TRUE(engine.prefill(SlotId{0}, tokens, LogitsOf::kLastToken).ok());
+    const auto sampler = engine::FakeText().make_sampler({}, nullptr);
+    EXPECT_TRUE(engine.prefill(SlotId{0}, tokens, engine::LogitsOf::kLastToken).ok());
     Tokens out;
     while (length_of(out) < count) {
       out.push_back(engine.sample(SlotId{0}, **sampler, 0).value().token);
-      const DecodeStep step{SlotId{0}, TokenSpan(out).last(1)};
+      const engine::DecodeStep step{SlotId{0}, TokenSpan(out).last(1)};
       EXPECT_TRUE(engine.decode({&step, 1}).ok());
     }
     return out;
   }
 
-  FakeKind kind_;
+  engine::FakeKind kind_;
   double truth_;
   std::mt19937 random_;
   std::vector<Tokens> held_;
@@ -83,14 +83,14 @@ SchedulerOptions with_memory() {
 }
 
 struct World {
-  FakeKind kind;
+  engine::FakeKind kind;
   TokenPos rollback;
   int slots;
 };
 
 class Speculation : public ::testing::TestWithParam<World> {
  protected:
-  static FakeOptions fake() {
+  static engine::FakeOptions fake() {
     const World world = GetParam();
     return {.kind = world.kind,
             .slots = world.slots,
@@ -109,7 +109,8 @@ struct Seen {
 };
 
 // Some turns of two conversations, one after the other.
-Seen converse(const FakeOptions& fake, Companion* companion, DraftCounts* drafts = nullptr) {
+Seen converse(const engine::FakeOptions& fake, engine::Companion* companion,
+              DraftCounts* drafts = nullptr) {
   Bench bench(fake, with_memory(), {.companion = companion});
   Seen seen;
   std::array<std::string, 2> history{"<s>system: one</s>", "<s>system: another</s>"};
@@ -196,7 +197,7 @@ TEST_P(Speculation, SeveralSlotsEachWithTheirOwnDraft) {
 // that has to be brought back: what fills up is always wrong.
 TEST_P(Speculation, DraftsOfDifferentLengthShareABatch) {
   if (GetParam().slots < 3) GTEST_SKIP() << "needs several slots";
-  const auto write = [](Companion* companion, DraftCounts* drafts, bool* together) {
+  const auto write = [](engine::Companion* companion, DraftCounts* drafts, bool* together) {
     Bench bench(fake(), with_memory(), {.companion = companion});
     std::vector<std::shared_ptr<Recorder>> running;
     for (int i = 0; i < 3; ++i) {
@@ -225,13 +226,13 @@ TEST_P(Speculation, DraftsOfDifferentLengthShareABatch) {
   Parrot companion = parrot(1.0);
   companion.shorter_for_slot = true;
   EXPECT_EQ(write(&companion, &drafts, &together), alone);
-  EXPECT_EQ(together, FakeEngine(fake()).can_take_back(4));
+  EXPECT_EQ(together, engine::FakeEngine(fake()).can_take_back(4));
   EXPECT_GT(drafts.drafted, 0U);
   EXPECT_EQ(drafts.accepted, drafts.drafted) << "what fills a batch up is no draft";
 }
 
 TEST_P(Speculation, EndsExactlyWhereTheContextDoes) {
-  FakeOptions options = fake();
+  engine::FakeOptions options = fake();
   options.context_tokens = 80;
   std::string alone;
   for (const bool with : {false, true}) {
@@ -254,16 +255,16 @@ TEST_P(Speculation, RefusalsOnTheWayChangeNoToken) {
   const Seen alone = converse(fake(), nullptr);
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {
-    FakeOptions options = fake();
+    engine::FakeOptions options = fake();
     const unsigned every = 2 + random() % 5;
-    options.faults = [&, every](FakeOperation operation) {
-      if (random() % every != 0) return FakeFault::kNone;
+    options.faults = [&, every](engine::FakeOperation operation) {
+      if (random() % every != 0) return engine::FakeFault::kNone;
       switch (operation) {
-        case FakeOperation::kCut: return FakeFault::kRefuse;
-        case FakeOperation::kSave:
-          return random() % 2 == 0 ? FakeFault::kFail : FakeFault::kCorrupt;
-        case FakeOperation::kLoad: return FakeFault::kFail;
-        default: return FakeFault::kNone;
+        case engine::FakeOperation::kCut: return engine::FakeFault::kRefuse;
+        case engine::FakeOperation::kSave:
+          return random() % 2 == 0 ? engine::FakeFault::kFail : engine::FakeFault::kCorrupt;
+        case engine::FakeOperation::kLoad: return engine::FakeFault::kFail;
+        default: return engine::FakeFault::kNone;
       }
     };
     Parrot companion = parrot(0.7, random());
@@ -292,13 +293,16 @@ TEST_P(Speculation, DeterministicStepsAreAllAlike) {
   EXPECT_GT(steps.back(), 50U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, Speculation,
-    ::testing::Values(World{FakeKind::kAttention, 0, 1}, World{FakeKind::kAttention, 0, 3},
-                      World{FakeKind::kWindowed, 0, 1}, World{FakeKind::kRecurrent, 0, 1},
-                      World{FakeKind::kHybrid, 0, 1}, World{FakeKind::kHybrid, 0, 3},
-                      World{FakeKind::kHybrid, 3, 1}, World{FakeKind::kHybrid, 16, 3},
-                      World{FakeKind::kRecurrent, 16, 3}));
+INSTANTIATE_TEST_SUITE_P(Kinds, Speculation,
+                         ::testing::Values(World{engine::FakeKind::kAttention, 0, 1},
+                                           World{engine::FakeKind::kAttention, 0, 3},
+                                           World{engine::FakeKind::kWindowed, 0, 1},
+                                           World{engine::FakeKind::kRecurrent, 0, 1},
+                                           World{engine::FakeKind::kHybrid, 0, 1},
+                                           World{engine::FakeKind::kHybrid, 0, 3},
+                                           World{engine::FakeKind::kHybrid, 3, 1},
+                                           World{engine::FakeKind::kHybrid, 16, 3},
+                                           World{engine::FakeKind::kRecurrent, 16, 3}));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

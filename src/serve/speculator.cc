@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::serve {
 
-Speculator::Speculator(Engine& engine, Companion* companion, int vocabulary, TokenPos fixed,
-                       const Clock& clock)
+Speculator::Speculator(engine::Engine& engine, engine::Companion* companion, int vocabulary,
+                       TokenPos fixed, const env::Clock& clock)
     : engine_(engine),
       companion_(companion),
       vocabulary_(vocabulary),
@@ -21,9 +21,9 @@ void Speculator::propose(std::span<Slot* const> slots) {
   if (wishes_.empty()) return;
   const auto before = clock_.now();
   companion_->draft(wishes_);
-  const double ms = ms_between(before, clock_.now());
-  const bool behind = std::ranges::any_of(wishes_, &DraftWish::behind);
-  const DraftCosts::Call call = take_drafts(slots);
+  const double ms = env::ms_between(before, clock_.now());
+  const bool behind = std::ranges::any_of(wishes_, &engine::DraftWish::behind);
+  const plan::DraftCosts::Call call = take_drafts(slots);
   if (!behind) pace_.costs().note_call(call, ms);
   if (fixed_ == 0) fill_up(slots);
   for (Slot* slot : slots) save_before(*slot);
@@ -39,14 +39,14 @@ void Speculator::make_wishes(std::span<Slot* const> slots) {
     const bool here = chosen_here(job);
     const TokenPos most = here ? std::min(limit(*slot), chosen) : limit(*slot);
     job.asked = here ? most : 0;
-    if (here && chosen == 0) job.acceptance.forget(AcceptanceByPosition::kUntried);
+    if (here && chosen == 0) job.acceptance.forget(plan::AcceptanceByPosition::kUntried);
     if (most > 0) wishes_.push_back({slot->id, job.pending.back(), most, job.request.draft.p_min});
   }
 }
 
 TokenPos Speculator::pace(std::span<Slot* const> slots) {
   paced_.clear();
-  BatchOthers others;
+  plan::BatchOthers others;
   for (const Slot* slot : slots) {
     const Job& job = *slot->job;
     const TokenPos most = limit(*slot);
@@ -65,9 +65,9 @@ bool Speculator::chosen_here(const Job& job) const {
   return fixed_ == 0 && job.request.draft.adaptive && job.request.draft.max > 0;
 }
 
-DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
-  DraftCosts::Call call{.slots = static_cast<int>(wishes_.size())};
-  for (DraftWish& wish : wishes_) {
+plan::DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
+  plan::DraftCosts::Call call{.slots = static_cast<int>(wishes_.size())};
+  for (engine::DraftWish& wish : wishes_) {
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
     Job& job = *(*owner)->job;
     job.draft = std::move(wish.draft);
@@ -89,7 +89,7 @@ void Speculator::fill_up(std::span<Slot* const> slots) {
   for (const Slot* slot : slots) {
     rows.push_back(length_of(slot->job->pending) + length_of(slot->job->draft));
   }
-  for (const DraftWish& wish : wishes_) {
+  for (const engine::DraftWish& wish : wishes_) {
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
     asked = std::max(asked, length_of((*owner)->job->pending) + wish.most);
   }
@@ -155,14 +155,14 @@ void Speculator::save_before(Slot& slot) {
   }
   if (job.before && job.before->length == engine_.length(slot.id)) return;
   const auto before = clock_.now();
-  auto saved = engine_.save(slot.id, SaveScope::kSnapshot);
+  auto saved = engine_.save(slot.id, engine::SaveScope::kSnapshot);
   if (!saved) {
     job.before.reset();
     job.draft.clear();
     return;
   }
   job.before = std::move(*saved);
-  pace_.costs().note_fixed(ms_between(before, clock_.now()));
+  pace_.costs().note_fixed(env::ms_between(before, clock_.now()));
 }
 
 // --- after it -------------------------------------------------------------------
@@ -203,4 +203,4 @@ void Speculator::note_undone(Slot& slot, TokenSpan undone) {
 
 void Speculator::note_end(const Job& job) { acceptance_.fold(job.acceptance); }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

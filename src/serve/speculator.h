@@ -23,14 +23,14 @@
 #include "plan/draft_pace.h"
 #include "serve/slot.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 class Speculator {
  public:
   // `companion` may be null. `fixed` > 0: every step has exactly this many tokens more
   // than one, drafted or filled in, as far as the context holds them.
-  Speculator(Engine& engine, Companion* companion, int vocabulary, TokenPos fixed,
-             const Clock& clock);
+  Speculator(engine::Engine& engine, engine::Companion* companion, int vocabulary, TokenPos fixed,
+             const env::Clock& clock);
 
   [[nodiscard]] bool active() const { return companion_ != nullptr; }
 
@@ -55,7 +55,7 @@ class Speculator {
   void make_wishes(std::span<Slot* const> slots);
   [[nodiscard]] TokenPos pace(std::span<Slot* const> slots);
   [[nodiscard]] bool chosen_here(const Job& job) const;
-  [[nodiscard]] DraftCosts::Call take_drafts(std::span<Slot* const> slots);
+  [[nodiscard]] plan::DraftCosts::Call take_drafts(std::span<Slot* const> slots);
   void fill_up(std::span<Slot* const> slots);
   [[nodiscard]] TokenPos cut(TokenPos most) const;
   [[nodiscard]] TokenPos room(const Slot& slot) const;
@@ -63,15 +63,15 @@ class Speculator {
   void make_sound(Job& job, TokenPos most) const;
   void save_before(Slot& slot);
 
-  Engine& engine_;
-  Companion* const companion_;
+  engine::Engine& engine_;
+  engine::Companion* const companion_;
   const int vocabulary_;
   const TokenPos fixed_;
-  const Clock& clock_;
-  DraftPace pace_;
-  AcceptanceByPosition acceptance_;  // of requests that have ended
-  std::vector<DraftWish> wishes_;
-  std::vector<PacedRequest> paced_;
+  const env::Clock& clock_;
+  plan::DraftPace pace_;
+  plan::AcceptanceByPosition acceptance_;  // of requests that have ended
+  std::vector<engine::DraftWish> wishes_;
+  std::vector<plan::PacedRequest> paced_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::serve {
 
 struct StepGaps {
   // Seconds; a gap counts in the first that it is not longer than, or in the last of `counts`.
@@ -25,4 +25,4 @@ struct StepGaps {
   double longest = 0.0;  // seconds
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

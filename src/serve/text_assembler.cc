@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::serve {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string TextAssembler::flush() {
   return std::exchange(pending_, {});
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

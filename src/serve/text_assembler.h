@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::serve {
 
 class TextAssembler {
  public:
@@ -46,4 +46,4 @@ class TextAssembler {
 // Bytes at the end of `text` that begin a character but do not complete it.
 [[nodiscard]] std::size_t incomplete_utf8_tail(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 TEST(TextAssembler, HoldsBackWhatMayBecomeAStop) {
@@ -81,4 +81,4 @@ TEST(TextAssemblerModel, AgreesWithASearchOfTheWholeText) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

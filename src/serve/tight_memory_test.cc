@@ -7,7 +7,7 @@
 
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 namespace {
 
 const std::string kSystem = "<s>system: " + std::string(80, 's') + "</s>";
@@ -27,16 +27,16 @@ SchedulerOptions tight(int slot_snapshots = 8, bool deterministic = false) {
 std::string user(const std::string& text) { return "<s>user: " + text + "</s>"; }
 std::string asking(const std::string& text) { return user(text) + "<s>"; }
 
-class Tight : public ::testing::TestWithParam<std::tuple<FakeKind, bool>> {
+class Tight : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {
  protected:
-  static FakeKind kind() { return std::get<0>(GetParam()); }
+  static engine::FakeKind kind() { return std::get<0>(GetParam()); }
   static bool deterministic() { return std::get<1>(GetParam()); }
-  static FakeOptions fake(int slots = 1) {
+  static engine::FakeOptions fake(int slots = 1) {
     return {
         .kind = kind(), .slots = slots, .context_tokens = 4096, .chunk_sensitive = deterministic()};
   }
 
-  Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
+  cache::Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
     return run_as_cold(bench, fake(), prompt, max_tokens, answer);
   }
 
@@ -51,8 +51,8 @@ TEST_P(Tight, AnotherQuestionOnALongDocumentReadsTheQuestion) {
   Bench bench(fake(), tight(8, deterministic()));
   const std::string document = kSystem + "<s>user: " + std::string(2000, 'd');
   run(bench, document + " what is one?</s><s>");
-  const Receipt receipt = run(bench, document + " what is two?</s><s>");
-  EXPECT_EQ(receipt.source, StartSource::kSnapshotInPlace);
+  const cache::Receipt receipt = run(bench, document + " what is two?</s><s>");
+  EXPECT_EQ(receipt.source, plan::StartSource::kSnapshotInPlace);
   EXPECT_GE(receipt.restored, length(bench, document) - kThinned);
 }
 
@@ -85,7 +85,7 @@ TEST_P(Tight, ALongConversationKeepsItsNumberOfPlacesInEachSlot) {
     run(bench, talk, 5);
     talk += answer + "</s>";
     run(bench, "<s>user: another one, number " + std::to_string(turn) + "</s><s>", 5);
-    const CacheStatus status = bench.scheduler.cache_status();
+    const cache::CacheStatus status = bench.scheduler.cache_status();
     EXPECT_LE(status.slot_snapshot_count, 2U * 3U);
     EXPECT_LE(status.slot_snapshots, status.slot_snapshots_max);
     EXPECT_LE(status.peak, status.budget);
@@ -96,7 +96,7 @@ TEST_P(Tight, WithNoneForTheSlotsTheBudgetIsNeverExceeded) {
   Bench bench(fake(), tight(0, deterministic()));
   run(bench, kSystem + asking(std::string(500, 'x')));
   run(bench, kSystem + asking("y"));
-  const CacheStatus status = bench.scheduler.cache_status();
+  const cache::CacheStatus status = bench.scheduler.cache_status();
   EXPECT_EQ(status.slot_snapshots, 0U);
   EXPECT_EQ(status.slot_snapshots_max, 0U);
   EXPECT_LE(status.peak, status.budget);
@@ -115,9 +115,10 @@ TEST_P(Tight, ClearingEmptiesTheSlotsPlacesToo) {
 
 TEST_P(Tight, ADamagedPlaceCostsTimeOnly) {
   bool corrupt = true;
-  FakeOptions damaged = fake();
-  damaged.faults = [&](FakeOperation operation) {
-    return corrupt && operation == FakeOperation::kSave ? FakeFault::kCorrupt : FakeFault::kNone;
+  engine::FakeOptions damaged = fake();
+  damaged.faults = [&](engine::FakeOperation operation) {
+    return corrupt && operation == engine::FakeOperation::kSave ? engine::FakeFault::kCorrupt
+                                                                : engine::FakeFault::kNone;
   };
   Bench bench(damaged, tight(8, deterministic()));
   const std::string opening = kSystem + user(std::string(300, 'a'));
@@ -152,10 +153,10 @@ TEST_P(Tight, OtherTenantsDoNotGoBackInASlot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Tight,
-                         ::testing::Combine(::testing::Values(FakeKind::kHybrid,
-                                                              FakeKind::kRecurrent,
-                                                              FakeKind::kWindowed),
+                         ::testing::Combine(::testing::Values(engine::FakeKind::kHybrid,
+                                                              engine::FakeKind::kRecurrent,
+                                                              engine::FakeKind::kWindowed),
                                             ::testing::Bool()));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::serve

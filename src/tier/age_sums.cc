@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 void AgeSums::add(std::int64_t time, ByteCount bytes) { add_to(root_, time, bytes); }
 
@@ -108,4 +108,4 @@ std::vector<std::string> AgeSums::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

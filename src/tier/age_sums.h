@@ -23,7 +23,7 @@
 
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class AgeSums {
  public:
@@ -76,4 +76,4 @@ class AgeSums {
   Tree root_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
 // Random additions and removals against a list.
@@ -45,4 +45,4 @@ TEST(AgeSums, AgreesWithAList) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

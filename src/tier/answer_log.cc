@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -183,4 +183,4 @@ Result<void> AnswerLog::append(const RememberedAnswer& answer) {
   return {};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -22,7 +22,7 @@
 #include "state/space.h"
 #include "tier/file_system.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 struct RememberedAnswer {
   std::uint64_t key = 0;  // of its conversation, up to and with it
@@ -67,4 +67,4 @@ class AnswerLog {
   ByteCount size_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

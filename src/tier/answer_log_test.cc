@@ -6,7 +6,7 @@
 
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
 RememberedAnswer answer(unsigned seed) {
@@ -113,4 +113,4 @@ TEST(AnswerLog, AFullDiskEndsTheLogAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "tier/blob_layout.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 using namespace blob_layout;
 
@@ -305,4 +305,4 @@ std::vector<std::span<const std::byte>> EncodedBlob::pieces() const {
   return all;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -44,7 +44,7 @@
 #include "state/tokens.h"
 #include "tier/path_name.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 enum class BlobKind : std::uint32_t { kRows = 1, kPlace = 2 };
 
@@ -167,4 +167,4 @@ enum class Verify { kParts, kPartsAndDigest };
 // Everything, straight into the memory where it stays.
 [[nodiscard]] Result<Blob> read_blob(ByteSource& source, Verify verify = Verify::kParts);
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "tier/sha256.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -186,4 +186,4 @@ Result<void> BlobArchiveReader::read_end() {
   return {};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -26,7 +26,7 @@
 #include "tier/blob.h"
 #include "tier/file_system.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 inline constexpr ByteCount kArchiveNoteBytesMax = 64 << 20;
 
@@ -96,4 +96,4 @@ class BlobArchiveReader {
   std::optional<std::uint64_t> announced_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -8,10 +8,9 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
-using namespace tier_testing;
 using Bytes = std::vector<std::byte>;
 
 constexpr SpaceKey kSpace{7, 8};
@@ -309,4 +308,4 @@ TEST_F(TransferTest, EachCallFailsOnce) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

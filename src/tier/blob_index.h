@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "tier/blob.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 // What a blob is worth from now on.
 struct BlobWorth {
@@ -79,4 +79,4 @@ class BlobIndex {
 enum class StoreRole { kWriter, kReader };
 using IndexMaker = std::function<Result<std::unique_ptr<BlobIndex>>(StoreRole)>;
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

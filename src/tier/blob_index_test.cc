@@ -16,10 +16,9 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
-using namespace tier_testing;
 namespace fs = std::filesystem;
 
 class SqliteIndexTest : public testing::Test {
@@ -207,4 +206,4 @@ TEST_F(SqliteIndexTest, AReaderSeesWhatTheWriterDoes) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "tier/blob.h"
 
-namespace holdfast::blob_layout {
+namespace holdfast::tier::blob_layout {
 
 inline constexpr std::string_view kMagic = "HFBLOB1\n";
 
@@ -103,4 +103,4 @@ struct Header {
 // `bytes` is a whole header; its file has `file_bytes`.
 [[nodiscard]] Result<Header> parse_header(std::span<const std::byte> bytes, ByteCount file_bytes);
 
-}  // namespace holdfast::blob_layout
+}  // namespace holdfast::tier::blob_layout

@@ -6,7 +6,7 @@
 #include "tier/blob.h"
 #include "tier/blob_layout.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 using namespace blob_layout;
 
@@ -373,4 +373,4 @@ Result<Blob> read_blob(ByteSource& source, Verify verify) {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -22,7 +22,7 @@
 #include "tier/blob.h"
 #include "tier/blob_index.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 // When something is put or used. What belongs together has one moment, however long putting it
 // takes: none of it makes way for the rest, and it all grows old together.
@@ -139,4 +139,4 @@ class BlobStore {
   virtual ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -11,10 +11,9 @@
 #include "tier/blob_layout.h"
 #include "tier/testing/blob_maker.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
-using namespace tier_testing;
 using Bytes = std::vector<std::byte>;
 
 constexpr SpaceKey kHere{0x1234, 0x5678};
@@ -308,4 +307,4 @@ TEST(Blob, BytesAreThoseOfVersion1) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

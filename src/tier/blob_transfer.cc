@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -169,4 +169,4 @@ Result<ImportReport> import_blobs(DiskStore& store, ByteSource& source, std::int
   return std::move(importer.report());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

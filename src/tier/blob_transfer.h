@@ -14,7 +14,7 @@
 #include "tier/blob_archive.h"
 #include "tier/disk_store.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 // Told of the bytes done and to do.
 using TransferProgress = std::function<void(ByteCount, ByteCount)>;
@@ -51,4 +51,4 @@ struct ImportReport {
                                                 std::int64_t now_ms,
                                                 const TransferProgress& progress = {});
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

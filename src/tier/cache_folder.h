@@ -12,7 +12,7 @@
 #include "tier/real_files.h"
 #include "tier/sqlite_index.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class CacheFolder {
  public:
@@ -47,4 +47,4 @@ class CacheFolder {
   std::unique_ptr<DiskStore> store_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

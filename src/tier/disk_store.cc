@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "tier/memory_index.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 std::size_t DiskStore::KeyHash::operator()(const BlobKey& key) const {
   std::size_t front = 0;  // of a digest, so as good as any hash of it
@@ -471,4 +471,4 @@ void DiskStore::rebuild_index() {
   mending_ = false;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -63,7 +63,7 @@
 #include "tier/space_note.h"
 #include "tier/stored_depths.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 struct DiskOptions {
   ByteCount budget = 0;                 // of all files in blobs/ and quarantine/
@@ -279,4 +279,4 @@ class DiskStore final : public BlobStore {
 // Where a blob lies: "blobs/3f/3fa9...c1.hfb".
 [[nodiscard]] std::string blob_path(const BlobKey& key);
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

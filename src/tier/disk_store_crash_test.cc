@@ -16,10 +16,8 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 constexpr SpaceKey kSpace{3, 4};
 
@@ -375,4 +373,4 @@ TEST(DiskStoreFaults, PowerGoesAtEveryCallOfAStory) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -15,10 +15,8 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 struct Known {
   BlobKind kind = BlobKind::kRows;
@@ -363,4 +361,4 @@ TEST(DiskStoreModel, AgreesWithTheModel) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

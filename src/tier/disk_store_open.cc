@@ -4,7 +4,7 @@
 #include "tier/disk_store.h"
 #include "tier/memory_index.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -280,4 +280,4 @@ void DiskStore::survey_quarantine() {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

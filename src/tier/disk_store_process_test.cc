@@ -15,10 +15,9 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
-using namespace tier_testing;
 namespace fs = std::filesystem;
 
 constexpr SpaceKey kSpace{5, 6};
@@ -278,4 +277,4 @@ TEST_F(DiskStoreProcessTest, WithoutPermissionThereIsAnErrorOrAReader) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "tier/disk_store.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -331,4 +331,4 @@ std::vector<std::string> DiskStore::check() {
   return wrong;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -4,7 +4,7 @@
 
 #include "tier/disk_store.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::uint64_t DiskStore::tidy_space_notes() {
   return removed;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

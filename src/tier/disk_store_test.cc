@@ -9,10 +9,8 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 constexpr SpaceKey kSpace{7, 8};
 
@@ -571,4 +569,4 @@ TEST_F(DiskStoreTest, AFullFolderDistrustsTheSame) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

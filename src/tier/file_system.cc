@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace holdfast {
+namespace holdfast::tier {
 
 Error io_error(const std::string& what, int number) {
   const ErrorCode code = number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
@@ -57,4 +57,4 @@ Result<std::string> read_text(FileSystem& files, const std::string& path, std::s
   return text;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

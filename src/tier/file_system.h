@@ -23,7 +23,7 @@
 #include "base/result.h"
 #include "tier/blob.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 // A value, or the errno that says why there is none.
 template <typename T>
@@ -128,4 +128,4 @@ class FileSource final : public ByteSource {
 [[nodiscard]] Result<std::string> read_text(FileSystem& files, const std::string& path,
                                             std::size_t bytes_max);
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

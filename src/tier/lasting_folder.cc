@@ -1,6 +1,6 @@
 #include "tier/lasting_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -60,4 +60,4 @@ bool LastingFolder::renew(std::int64_t now_ms) {
   return true;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

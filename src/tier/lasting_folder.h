@@ -19,7 +19,7 @@
 
 #include "tier/cache_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class LastingFolder final : public BlobStore {
  public:
@@ -79,4 +79,4 @@ class LastingFolder final : public BlobStore {
   mutable StoreStats stats_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -8,10 +8,8 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 class Lasting : public ::testing::Test {
  protected:
@@ -72,4 +70,4 @@ TEST_F(Lasting, IsMissedWhileItCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -1,6 +1,6 @@
 #include "tier/memory_index.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 BlobSummary summary_of(const IndexEntry& entry) {
   const BlobFacts& facts = entry.facts;
@@ -96,4 +96,4 @@ Result<void> MemoryIndex::clear() {
   return {};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -6,7 +6,7 @@
 
 #include "tier/blob_index.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class MemoryIndex final : public BlobIndex {
  public:
@@ -29,4 +29,4 @@ class MemoryIndex final : public BlobIndex {
   std::multimap<Spot, BlobKey> by_anchor_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -60,4 +60,4 @@ PathCount count_paths(std::span<const BlobPath> paths) {
   return count;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -13,7 +13,7 @@
 
 #include "tier/blob.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 struct PathCount {
   std::uint64_t paths = 0;   // ends that nothing goes on from
@@ -24,4 +24,4 @@ struct PathCount {
 // REQUIRES: all of one space.
 [[nodiscard]] PathCount count_paths(std::span<const BlobPath> paths);
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

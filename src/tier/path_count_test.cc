@@ -7,10 +7,8 @@
 
 #include "tier/testing/blob_maker.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 constexpr SpaceKey kSpace{1, 2};
 
@@ -76,4 +74,4 @@ TEST(PathCount, AsAPlainListCountsThem) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

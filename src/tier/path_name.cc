@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -61,4 +61,4 @@ PathName PathNamer::name() {
   return tail_.empty() ? anchors_.back() : step(sha_, anchors_.back(), tail_);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -26,7 +26,7 @@
 #include "state/tokens.h"
 #include "tier/sha256.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 struct PathName {
   std::array<std::byte, 16> bytes{};
@@ -66,4 +66,4 @@ class PathNamer {
   Sha256 sha_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
 constexpr SpaceKey kSpace{1, 2};
@@ -87,4 +87,4 @@ TEST(PathName, TellsSpacesAndTokensApart) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -247,4 +247,4 @@ Io<ByteCount> RealFiles::free_bytes() {
   return ByteCount{facts.f_bavail} * facts.f_frsize;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

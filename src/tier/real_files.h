@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "tier/file_system.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class RealFiles final : public FileSystem {
  public:
@@ -47,4 +47,4 @@ class RealFiles final : public FileSystem {
   const std::string root_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

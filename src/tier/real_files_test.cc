@@ -9,10 +9,10 @@
 
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
-using tier_testing::TempFolder;
+using tier::TempFolder;
 namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -159,4 +159,4 @@ TEST(RealFiles, TheRootMayBeReachedThroughALink) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

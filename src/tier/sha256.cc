@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -37,4 +37,4 @@ Sha256Digest Sha256::digest() {
   return digest;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

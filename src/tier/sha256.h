@@ -8,7 +8,7 @@
 
 struct evp_md_ctx_st;
 
-namespace holdfast {
+namespace holdfast::tier {
 
 using Sha256Digest = std::array<std::byte, 32>;
 
@@ -27,4 +27,4 @@ class Sha256 {
   std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

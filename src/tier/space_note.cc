@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::optional<SpaceKey> space_from_hex(std::string_view text) {
   return SpaceKey{words[0], words[1]};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

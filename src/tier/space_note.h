@@ -12,7 +12,7 @@
 
 #include "state/space.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 struct SpaceNote {
   std::string model;     // a file's name
@@ -32,4 +32,4 @@ inline constexpr std::size_t kNoteBytesMax = 16 << 10;
 [[nodiscard]] std::string hex_of(SpaceKey space);
 [[nodiscard]] std::optional<SpaceKey> space_from_hex(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -8,10 +8,8 @@
 #include "tier/testing/simulated_files.h"
 #include "tier/testing/temp_folder.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 constexpr SpaceKey kSpace{0x3f2a, 0x9c};
 constexpr SpaceKey kOther{1, 2};
@@ -187,4 +185,4 @@ TEST(SpaceNotesReal, ArePrivateAndNoLinkIsFollowed) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

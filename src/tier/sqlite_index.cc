@@ -7,7 +7,7 @@
 
 #include "tier/blob_layout.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -385,4 +385,4 @@ Result<std::vector<SpaceTotal>> SqliteIndex::totals() {
   return all;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

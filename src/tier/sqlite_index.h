@@ -19,7 +19,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class SqliteIndex final : public BlobIndex {
  public:
@@ -72,4 +72,4 @@ class SqliteIndex final : public BlobIndex {
   Statement put_, erase_, touch_, revalue_, along_, list_, totals_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

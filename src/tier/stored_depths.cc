@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace holdfast {
+namespace holdfast::tier {
 
 std::size_t StoredDepths::NameHash::operator()(const PathName& name) const {
   std::size_t front = 0;  // of a digest, so as good as any hash of it
@@ -63,4 +63,4 @@ void StoredDepths::clear() {
   size_ = 0;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

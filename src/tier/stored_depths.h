@@ -28,7 +28,7 @@
 #include "state/tokens.h"
 #include "tier/path_name.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class StoredDepths {
  public:
@@ -60,4 +60,4 @@ class StoredDepths {
   std::size_t size_ GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -9,10 +9,8 @@
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
-
-using namespace tier_testing;
 
 PathName named(int number) {
   PathName name;
@@ -220,4 +218,4 @@ TEST_F(StoredDepthsOfAStore, AReaderLeavesItAlone) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -17,7 +17,7 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
 struct HeldBytes {
   ByteCount rows = 0;
@@ -44,4 +44,4 @@ struct HeldConversations {
   std::vector<HeldConversation> latest;  // used last first; at most as many as were asked for
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -15,7 +15,7 @@
 #include "state/tokens.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
 // A node on the matched path.
 struct Stop {
@@ -62,4 +62,4 @@ struct Match {
   }
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -4,7 +4,7 @@
 #include "state/extent_block.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
 struct NodeFacts {
   NodeId node;
@@ -49,4 +49,4 @@ struct NodeFacts {
   }
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -5,7 +5,7 @@
 
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
 class TokenTree;
 
@@ -36,4 +36,4 @@ class Pin {
   NodeId node_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

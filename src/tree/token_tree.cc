@@ -6,9 +6,7 @@
 #include "tree/tree_core.h"
 #include "tree/walk.h"
 
-namespace holdfast {
-
-using tree::Node;
+namespace holdfast::tree {
 
 const char* evict_reason_name(EvictReason reason) {
   switch (reason) {
@@ -23,7 +21,7 @@ const char* evict_reason_name(EvictReason reason) {
   return "unknown";
 }
 
-TokenTree::TokenTree(StateNeeds needs) : core_(std::make_unique<tree::TreeCore>(needs)) {}
+TokenTree::TokenTree(StateNeeds needs) : core_(std::make_unique<TreeCore>(needs)) {}
 TokenTree::~TokenTree() { CHECK(core_->pin_count() == 0); }
 
 Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
@@ -35,7 +33,7 @@ Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
   constexpr std::size_t kUsualDistance = 256;  // of places on a long path
   match.stops.reserve(tokens.size() / kUsualDistance);
   if (root->children.size() > 1) match.forks.push_back(0);
-  const auto place = tree::walk(root, tokens, [&](const Node& node) {
+  const auto place = walk(root, tokens, [&](const Node& node) {
     const bool restorable = node.reachable && (node.has_snapshot || !needs.snapshot);
     match.stops.push_back({node.id, node.end, node.has_snapshot, restorable, node.marks});
     if (node.children.size() > 1) match.forks.push_back(node.end);
@@ -112,7 +110,7 @@ Tokens TokenTree::continuation(NodeId node, TokenPos position, TokenPos limit) c
   CHECK(at->begin() <= position && position <= at->end);
   Tokens after(at->tokens.begin() + (position - at->begin()), at->tokens.end());
   while (length_of(after) < limit && !at->children.empty()) {
-    at = std::ranges::max(at->children.all(), {}, [](const tree::ChildList::Entry& child) {
+    at = std::ranges::max(at->children.all(), {}, [](const ChildList::Entry& child) {
            return child.node->last_use;
          }).node;
     after.insert(after.end(), at->tokens.begin(), at->tokens.end());
@@ -129,4 +127,4 @@ std::size_t TokenTree::node_count() const { return core_->node_count(); }
 std::size_t TokenTree::pin_count() const { return core_->pin_count(); }
 const StateNeeds& TokenTree::needs() const { return core_->needs(); }
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -67,12 +67,10 @@
 #include "tree/pin.h"
 #include "tree/types.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
-namespace tree {
 class TreeCore;
 struct Node;
-}  // namespace tree
 
 struct PlacedHints {
   TokenPos position = 0;
@@ -197,7 +195,7 @@ class TokenTree {
 
   void unpin(NodeId node);
 
-  std::unique_ptr<tree::TreeCore> core_;
+  std::unique_ptr<TreeCore> core_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -8,10 +8,7 @@
 #include "tree/tree_core.h"
 #include "tree/walk.h"
 
-namespace holdfast {
-
-using tree::Node;
-using tree::TreeCore;
+namespace holdfast::tree {
 
 namespace {
 
@@ -78,7 +75,7 @@ Node& node_at(TreeCore& core, Node& node, TokenPos position) {
 Node& lay_path(TreeCore& core, const Commit& commit, std::span<const Addition> additions,
                Committed& outcome) {
   Node* root = &core.make_root(commit.space);
-  const auto place = tree::walk(root, commit.tokens, [](const Node&) {});
+  const auto place = walk(root, commit.tokens, [](const Node&) {});
   const TokenPos length = length_of(commit.tokens);
   outcome.new_tokens = length - place.position;
   if (outcome.new_tokens == 0) return *place.node;
@@ -181,4 +178,4 @@ void TokenTree::record_hit(NodeId id, Tick now) {
   core_->touch_path(node, core_->advance(now));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -7,10 +7,7 @@
 #include "tree/token_tree.h"
 #include "tree/tree_core.h"
 
-namespace holdfast {
-
-using tree::Charge;
-using tree::Node;
+namespace holdfast::tree {
 
 namespace {
 
@@ -146,4 +143,4 @@ HeldConversations TokenTree::conversations(std::size_t most) const {
   return Count(core_->roots()).told(most);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -3,11 +3,7 @@
 #include "tree/token_tree.h"
 #include "tree/tree_core.h"
 
-namespace holdfast {
-
-using tree::BlockLru;
-using tree::Node;
-using tree::SnapshotLru;
+namespace holdfast::tree {
 
 namespace {
 
@@ -75,4 +71,4 @@ std::uint64_t TokenTree::trim_ghost(std::uint64_t tokens_max) {
   return before - token_count();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -5,10 +5,7 @@
 #include "tree/token_tree.h"
 #include "tree/tree_core.h"
 
-namespace holdfast {
-
-using tree::Node;
-using tree::Tally;
+namespace holdfast::tree {
 
 namespace {
 
@@ -93,7 +90,7 @@ Hints hints_of(const Node& node, const StateNeeds& needs) {
 
 ByteCount snapshot_bytes(const Node& node) {
   Tally tally;
-  for (tree::Charge* charge : node.state.snapshot.charges) tally.add(charge);
+  for (Charge* charge : node.state.snapshot.charges) tally.add(charge);
   return tally.freed();
 }
 
@@ -141,4 +138,4 @@ NodeFacts TokenTree::facts(NodeId id) const {
           .row_note = node.state.row_note};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

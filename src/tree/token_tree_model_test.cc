@@ -14,10 +14,8 @@
 #include "tree/testing/shrink.h"
 #include "tree/testing/tree_world.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 namespace {
-
-using namespace tree_testing;
 
 struct Scenario {
   std::uint32_t seed = 0;
@@ -118,4 +116,4 @@ TEST(Shrink, LeavesOutWhatDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -4,10 +4,8 @@
 
 #include "tree/testing/tree_fixture.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 namespace {
-
-using namespace tree_testing;
 
 class TokenTreeT1 : public TokenTreeFixture {};
 class TokenTreeT2 : public TokenTreeFixture {};
@@ -249,4 +247,4 @@ TEST_F(TokenTreeT6, CommittingTwiceIsCommittingOnce) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -4,10 +4,8 @@
 #include "tree/testing/tree_fixture.h"
 #include "tree/token_tree.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 namespace {
-
-using namespace tree_testing;
 
 class TokenTreeT7 : public TokenTreeFixture {};
 class TokenTreeT8 : public TokenTreeFixture {};
@@ -369,4 +367,4 @@ TEST_F(TokenTreeT13, ASplitKeepsTheNoteOnBothSides) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tree

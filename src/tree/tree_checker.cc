@@ -256,8 +256,8 @@ void TreeChecker::check_notes(const Node& node) {
 
 }  // namespace holdfast::tree
 
-namespace holdfast {
+namespace holdfast::tree {
 
-std::vector<std::string> TokenTree::check() const { return tree::TreeChecker(*core_).run(); }
+std::vector<std::string> TokenTree::check() const { return TreeChecker(*core_).run(); }
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

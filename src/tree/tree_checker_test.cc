@@ -6,13 +6,12 @@
 #include "tree/testing/tree_fixture.h"
 #include "tree/token_tree.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
 struct TokenTreePeer {
-  static tree::TreeCore& core(TokenTree& tokens) { return *tokens.core_; }
+  static TreeCore& core(TokenTree& tokens) { return *tokens.core_; }
 };
 
-namespace tree {
 struct TreeBreaker {
   static void lose_ghost_tokens(TreeCore& core) { --core.ghost_tokens_; }
   static void lose_tokens(TreeCore& core) { --core.token_count_; }
@@ -21,14 +20,8 @@ struct TreeBreaker {
     core.ledger_.add_user(object, 1, ByteKind::kBlocks, Hold::kEvictable);
   }
 };
-}  // namespace tree
 
 namespace {
-
-using namespace tree_testing;
-using tree::Node;
-using tree::TreeBreaker;
-using tree::TreeCore;
 
 class TreeChecker : public TokenTreeFixture {
  protected:
@@ -55,13 +48,13 @@ class TreeChecker : public TokenTreeFixture {
 };
 
 TEST_F(TreeChecker, NamesT1) {
-  static tree::StretchPool pool;
-  node("abx").tokens = tree::EdgeTokens::below({}, letters("c"), pool);
+  static StretchPool pool;
+  node("abx").tokens = EdgeTokens::below({}, letters("c"), pool);
   expect_named("T1");
 }
 
 TEST_F(TreeChecker, NamesT2) {
-  tree::Node& shortened = node("abcd");
+  Node& shortened = node("abcd");
   (void)shortened.tokens.take_head(1);
   expect_named("T2");
   TreeBreaker::lose_tokens(core());
@@ -133,4 +126,4 @@ TEST_F(TreeChecker, NamesT13) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tree

@@ -9,7 +9,7 @@
 #include "state/parts.h"
 #include "state/space.h"
 
-namespace holdfast {
+namespace holdfast::tree {
 
 // A node of one TokenTree. Ids are never used twice: an id whose node has been
 // pruned or merged is known to be gone. The default id names no node.
@@ -73,4 +73,4 @@ struct ByteTotals {
 // Which bytes of a node are meant.
 enum class Held : std::uint8_t { kSnapshot, kBlocks };
 
-}  // namespace holdfast
+}  // namespace holdfast::tree

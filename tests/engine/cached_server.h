@@ -23,28 +23,29 @@ namespace holdfast {
 
 inline constexpr TokenPos kStep = 64;
 inline constexpr int kDecoded = 30;
-inline constexpr Token kTurnEnd = llama_engine::kTinyImEnd;
+inline constexpr Token kTurnEnd = llama::kTinyImEnd;
 inline constexpr SlotId kSlot{0};
 inline constexpr ByteCount kAmple = 1ULL << 30;
 inline constexpr SpaceKey kSpace{1, 1};
 
 // Writes a tiny model, with its MTP block where drafts come from it, loads it and
 // removes the file.
-inline Result<LoadedModel> load_tiny(const std::string& arch, LlamaConfig config) {
+inline Result<llama::LoadedModel> load_tiny(const std::string& arch, llama::LlamaConfig config) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("holdfast-" + std::to_string(::getpid()) + "-" + arch + ".gguf");
   config.model_path = path.string();
   config.use_mmap = false;
   const bool mtp = config.draft_source == DraftSource::kMtp;
-  const auto written = llama_engine::write_tiny_model({.arch = arch, .mtp = mtp}, 42, path);
-  auto loaded = written ? load_llama_model(config, nullptr) : Result<LoadedModel>(written.error());
+  const auto written = llama::write_tiny_model({.arch = arch, .mtp = mtp}, 42, path);
+  auto loaded = written ? llama::load_llama_model(config, nullptr)
+                        : Result<llama::LoadedModel>(written.error());
   std::filesystem::remove(path);
   return loaded;
 }
 
 // One slot, and one thread: tests share their cores.
-inline LlamaConfig small_config() {
-  LlamaConfig config;
+inline llama::LlamaConfig small_config() {
+  llama::LlamaConfig config;
   config.context_tokens = 2048;
   config.slots = 1;
   config.threads = 1;
@@ -66,12 +67,12 @@ inline bool same_bits(const Answer& a, const Answer& b) {
 // A slot of an engine with a cache over it, driven as the scheduler does it.
 class CachedServer {
  public:
-  CachedServer(Engine& engine, ByteCount budget, CacheOptions options = {},
-               Companion* companion = nullptr, DiskTier* lower = nullptr)
+  CachedServer(engine::Engine& engine, ByteCount budget, cache::CacheOptions options = {},
+               engine::Companion* companion = nullptr, cache::DiskTier* lower = nullptr)
       : engine_(engine), lower_(lower) {
     options.deterministic = true;
     options.memory.budget = budget;
-    cache_ = std::make_unique<StateCache>(engine, options, clock_, companion, lower);
+    cache_ = std::make_unique<cache::StateCache>(engine, options, clock_, companion, lower);
     cache_->note_prefill_speed(1000, 1e6);  // so slow that whatever is there is brought back
   }
 
@@ -80,12 +81,12 @@ class CachedServer {
     const std::vector<MessageSpan> spans;
     const Tokens filed_under = keys(prompt);
     const auto names = cache_->names_for(kSpace, filed_under);
-    const Prompt asked{kSpace,       prompt, filed_under,
-                       cuts,         spans,  true,
-                       std::nullopt, names,  EndKey::of(kSpace, filed_under)};
+    const cache::Prompt asked{kSpace,       prompt, filed_under,
+                              cuts,         spans,  true,
+                              std::nullopt, names,  cache::EndKey::of(kSpace, filed_under)};
     receipt = {};
     fetch(asked);
-    const LogitsPtr kept = cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
+    const cache::LogitsPtr kept = cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
     Answer answer;
     for (TokenPos at = receipt.restored; at < length_of(prompt);) {
       if (at >= stop_reading_at) break;
@@ -93,10 +94,11 @@ class CachedServer {
       const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
                                                    static_cast<std::size_t>(end - at));
       EXPECT_TRUE(cache_->before_chunk(kSlot).ok());
-      const auto read = engine_.prefill(kSlot, chunk, LogitsOf::kLastToken);
+      const auto read = engine_.prefill(kSlot, chunk, engine::LogitsOf::kLastToken);
       EXPECT_TRUE(read.ok()) << read.error().message;
       const bool last = end == length_of(prompt);
-      cache_->prefilled(kSlot, chunk, receipt, last ? LogitsOf::kLastToken : LogitsOf::kNone);
+      cache_->prefilled(kSlot, chunk, receipt,
+                        last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
       at = end;
     }
     if (cache_->length(kSlot) == length_of(prompt)) decode(answer, kept);
@@ -106,11 +108,11 @@ class CachedServer {
     return answer;
   }
 
-  StateCache& cache() { return *cache_; }
+  cache::StateCache& cache() { return *cache_; }
   [[nodiscard]] Tokens keys(const Tokens& prompt) const {
-    return StateCache::keys_for(prompt, grid_.cuts(prompt), true);
+    return cache::StateCache::keys_for(prompt, grid_.cuts(prompt), true);
   }
-  Receipt receipt;         // of the last run
+  cache::Receipt receipt;  // of the last run
   int decoded = kDecoded;  // tokens of each answer
 
   // As a server that stops: everything is written.
@@ -121,37 +123,37 @@ class CachedServer {
   }
 
  private:
-  void fetch(const Prompt& asked) {
+  void fetch(const cache::Prompt& asked) {
     if (lower_ == nullptr) return;
-    ColdFetch fetch = cache_->ask_below(asked, cache_->plan(asked, {&kSlot, 1}));
+    cache::ColdFetch fetch = cache_->ask_below(asked, cache_->plan(asked, {&kSlot, 1}));
     while (!fetch.over()) {
       while (!cache_->ready(fetch)) ASSERT_TRUE(lower_->work());
       cache_->go_on(fetch, asked, cache_->plan(asked, {&kSlot, 1}), receipt);
     }
   }
 
-  void decode(Answer& answer, const LogitsPtr& kept) {
+  void decode(Answer& answer, const cache::LogitsPtr& kept) {
     for (int i = 0; i <= decoded; ++i) {
-      const auto row = i == 0 && kept ? logits_in(*kept) : engine_.logits(kSlot);
+      const auto row = i == 0 && kept ? cache::logits_in(*kept) : engine_.logits(kSlot);
       answer.logits.insert(answer.logits.end(), row.begin(), row.end());
       if (i == decoded) break;
       const auto best = static_cast<Token>(std::ranges::max_element(row) - row.begin());
       answer.tokens.push_back(best);
-      const DecodeStep step{kSlot, {&best, 1}};
+      const engine::DecodeStep step{kSlot, {&best, 1}};
       EXPECT_TRUE(engine_.decode({&step, 1}).ok());
       cache_->decoded(kSlot, {&best, 1});
     }
   }
 
-  Engine& engine_;
-  DiskTier* const lower_;
-  class StillClock final : public Clock {
+  engine::Engine& engine_;
+  cache::DiskTier* const lower_;
+  class StillClock final : public env::Clock {
    public:
     [[nodiscard]] TimePoint now() const override { return {}; }
   };
   StillClock clock_;
   Grid grid_{GridRule{kStep, {{kTurnEnd}}}};
-  std::unique_ptr<StateCache> cache_;
+  std::unique_ptr<cache::StateCache> cache_;
 };
 
 inline Tokens random_tokens(TokenPos count, unsigned seed) {

@@ -14,37 +14,38 @@
 namespace holdfast {
 namespace {
 
-LoadedModel load(const std::string& path, int slots = 4, TokenPos drafts = 3) {
-  LlamaConfig config;
+llama::LoadedModel load(const std::string& path, int slots = 4, TokenPos drafts = 3) {
+  llama::LlamaConfig config;
   config.model_path = path;
   config.slots = slots;
   config.context_tokens = 512;
   config.threads = 1;  // tests share their cores
   config.draft_source = DraftSource::kNgram;
   config.draft_tokens_max = drafts;
-  auto loaded = load_llama_model(config, nullptr);
+  auto loaded = llama::load_llama_model(config, nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return std::move(*loaded);
 }
 
-ConformanceOptions short_chunks() {
-  ConformanceOptions options;
+engine::ConformanceOptions short_chunks() {
+  engine::ConformanceOptions options;
   options.chunk = 64;
   return options;
 }
 
-std::string failures(const ConformanceReport& report) {
+std::string failures(const engine::ConformanceReport& report) {
   std::string text;
-  for (const CheckedKind& kind : report.kinds) {
-    if (kind.verdict == CheckVerdict::kFailed) text += kind.name + ": " + kind.finding + "\n";
+  for (const engine::CheckedKind& kind : report.kinds) {
+    if (kind.verdict == engine::CheckVerdict::kFailed)
+      text += kind.name + ": " + kind.finding + "\n";
   }
   return text;
 }
 
-std::set<std::string> failed_names(const ConformanceReport& report) {
+std::set<std::string> failed_names(const engine::ConformanceReport& report) {
   std::set<std::string> names;
-  for (const CheckedKind& kind : report.kinds) {
-    if (kind.verdict == CheckVerdict::kFailed) names.insert(kind.name);
+  for (const engine::CheckedKind& kind : report.kinds) {
+    if (kind.verdict == engine::CheckVerdict::kFailed) names.insert(kind.name);
   }
   return names;
 }
@@ -56,11 +57,11 @@ class EveryArchitecture : public testing::TestWithParam<std::string_view> {};
 TEST_P(EveryArchitecture, Passes) {
   const auto path = std::filesystem::path(testing::TempDir()) /
                     ("holdfast-conformance-" + std::string(GetParam()) + ".gguf");
-  const auto written = llama_engine::write_tiny_model(llama_engine::TinySpec{GetParam()}, 42, path);
+  const auto written = llama::write_tiny_model(llama::TinySpec{GetParam()}, 42, path);
   ASSERT_TRUE(written.ok()) << written.error().message;
-  const LoadedModel model = load(path.string());
+  const llama::LoadedModel model = load(path.string());
   std::filesystem::remove(path);
-  const ConformanceReport report = check_conformance(*model.engine, short_chunks());
+  const engine::ConformanceReport report = engine::check_conformance(*model.engine, short_chunks());
   EXPECT_TRUE(report.passed()) << failures(report);
   EXPECT_TRUE(report.complete());
   EXPECT_TRUE(report.repeats);
@@ -71,8 +72,8 @@ TEST_P(EveryArchitecture, Passes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, EveryArchitecture,
-                         testing::ValuesIn(llama_engine::tiny_architectures().begin(),
-                                           llama_engine::tiny_architectures().end()),
+                         testing::ValuesIn(llama::tiny_architectures().begin(),
+                                           llama::tiny_architectures().end()),
                          [](const auto& param) {
                            std::string name(param.param);
                            std::ranges::replace_if(
@@ -84,22 +85,23 @@ INSTANTIATE_TEST_SUITE_P(Tiny, EveryArchitecture,
 
 class Planted : public testing::Test {
  protected:
-  ConformanceReport check(PlantedFault fault, ConformanceOptions options = short_chunks()) {
+  engine::ConformanceReport check(PlantedFault fault,
+                                  engine::ConformanceOptions options = short_chunks()) {
     FaultyEngine faulty(*model_.engine, fault);
-    return check_conformance(faulty, options);
+    return engine::check_conformance(faulty, options);
   }
 
-  LoadedModel model_ = load(HOLDFAST_POCKET_MODEL_PATH);
+  llama::LoadedModel model_ = load(HOLDFAST_POCKET_MODEL_PATH);
 };
 
 TEST_F(Planted, NothingIsFoundWhereNothingIsWrong) {
-  const ConformanceReport report = check(PlantedFault::kNone);
+  const engine::ConformanceReport report = check(PlantedFault::kNone);
   EXPECT_TRUE(report.passed()) << failures(report);
   EXPECT_TRUE(report.complete());
 }
 
 TEST_F(Planted, OnlyTheFirstSlotIsRight) {
-  const ConformanceReport report = check(PlantedFault::kOnlyFirstSlot);
+  const engine::ConformanceReport report = check(PlantedFault::kOnlyFirstSlot);
   ASSERT_NE(report.first_failure(), nullptr);
   EXPECT_EQ(report.first_failure()->name, "4 slots beginning together");
   EXPECT_FALSE(report.passed_with(true, true));
@@ -108,7 +110,7 @@ TEST_F(Planted, OnlyTheFirstSlotIsRight) {
 }
 
 TEST_F(Planted, ThreeSlotsAreWrong) {
-  const ConformanceReport report = check(PlantedFault::kThreeSlots);
+  const engine::ConformanceReport report = check(PlantedFault::kThreeSlots);
   EXPECT_EQ(failed_names(report),
             (std::set<std::string>{"3 slots, 1 token each", "3 slots, 2 tokens each",
                                    "3 slots, 3 tokens each", "3 slots, 4 tokens each"}));
@@ -116,7 +118,7 @@ TEST_F(Planted, ThreeSlotsAreWrong) {
 }
 
 TEST_F(Planted, OneValueIsNoNumber) {
-  const ConformanceReport report = check(PlantedFault::kOneNan);
+  const engine::ConformanceReport report = check(PlantedFault::kOneNan);
   EXPECT_EQ(failed_names(report), std::set<std::string>{"2 slots, 3 tokens each"});
   EXPECT_NE(report.first_failure()->finding.find("no number"), std::string::npos);
   EXPECT_TRUE(report.passed_with(false, true));
@@ -124,14 +126,14 @@ TEST_F(Planted, OneValueIsNoNumber) {
 }
 
 TEST_F(Planted, RowsComeBackOffByOne) {
-  const ConformanceReport report = check(PlantedFault::kRestoreOffByOne);
+  const engine::ConformanceReport report = check(PlantedFault::kRestoreOffByOne);
   EXPECT_EQ(failed_names(report), std::set<std::string>{"a state restored from its parts"});
   EXPECT_FALSE(report.passed_with(false, false)) << "no way of serving avoids it";
 }
 
 TEST_F(Planted, APlaneIsStale) {
   ASSERT_TRUE(model_.engine->can_take_back(3)) << "the fault needs planes";
-  const ConformanceReport report = check(PlantedFault::kStalePlane);
+  const engine::ConformanceReport report = check(PlantedFault::kStalePlane);
   const auto failed = failed_names(report);
   EXPECT_TRUE(failed.contains("1 token of 4 taken back"));
   EXPECT_TRUE(failed.contains("3 tokens of 4 taken back"));
@@ -144,22 +146,22 @@ TEST_F(Planted, APlaneIsStale) {
 
 TEST_F(Planted, WhenTimeIsOverTheRestIsLeftOutAndTheFirstKindIsStillChecked) {
   double now = 0.0;
-  ConformanceOptions options = short_chunks();
+  engine::ConformanceOptions options = short_chunks();
   options.ms_max = 100.0;
   options.now_ms = [&] { return now += 10.0; };  // every look at the clock takes time
-  const ConformanceReport report = check(PlantedFault::kOnlyFirstSlot, options);
+  const engine::ConformanceReport report = check(PlantedFault::kOnlyFirstSlot, options);
   EXPECT_FALSE(report.complete());
-  EXPECT_EQ(report.kinds.front().verdict, CheckVerdict::kFailed);
-  EXPECT_GT(report.count(CheckVerdict::kLeftOut), 20U);
+  EXPECT_EQ(report.kinds.front().verdict, engine::CheckVerdict::kFailed);
+  EXPECT_GT(report.count(engine::CheckVerdict::kLeftOut), 20U);
 
   options.ms_max = 0.0;
-  const ConformanceReport hurried = check(PlantedFault::kOnlyFirstSlot, options);
-  EXPECT_EQ(hurried.kinds.front().verdict, CheckVerdict::kFailed);
-  EXPECT_EQ(hurried.count(CheckVerdict::kLeftOut), hurried.kinds.size() - 1);
+  const engine::ConformanceReport hurried = check(PlantedFault::kOnlyFirstSlot, options);
+  EXPECT_EQ(hurried.kinds.front().verdict, engine::CheckVerdict::kFailed);
+  EXPECT_EQ(hurried.count(engine::CheckVerdict::kLeftOut), hurried.kinds.size() - 1);
 }
 
 TEST_F(Planted, KindsThatPassedBeforeAreNotCheckedAgain) {
-  ConformanceOptions options = short_chunks();
+  engine::ConformanceOptions options = short_chunks();
   options.known = {"3 slots, 1 token each"};
   const auto failed = failed_names(check(PlantedFault::kThreeSlots, options));
   EXPECT_FALSE(failed.contains("3 slots, 1 token each"));
@@ -167,7 +169,7 @@ TEST_F(Planted, KindsThatPassedBeforeAreNotCheckedAgain) {
 }
 
 TEST_F(Planted, KindsThatAreNeverFormedAreNotChecked) {
-  ConformanceOptions options = short_chunks();
+  engine::ConformanceOptions options = short_chunks();
   options.together = false;
   EXPECT_TRUE(check(PlantedFault::kOnlyFirstSlot, options).passed());
   options.drafts = false;

@@ -29,7 +29,7 @@ inline std::string story(int from, int to) {
   return text;
 }
 
-inline Script pieces_of(const std::string& name, const TextModel& text) {
+inline Script pieces_of(const std::string& name, const engine::TextModel& text) {
   if (name != "pocket") {
     Tokens edited = turn(150, 2);
     edited[110] = (edited[110] + 1) % 256;

@@ -16,8 +16,8 @@ constexpr int kSlots = 4;
 constexpr int kRounds = 2;
 constexpr int kAnswerTokens = 16;
 
-LlamaConfig pocket(const std::string& variant, bool extra_buffers = true) {
-  LlamaConfig config;
+llama::LlamaConfig pocket(const std::string& variant, bool extra_buffers = true) {
+  llama::LlamaConfig config;
   config.model_path = HOLDFAST_POCKET_MODEL_PATH;
   config.cpu_variant = variant;
   config.extra_buffers = extra_buffers;
@@ -29,7 +29,7 @@ LlamaConfig pocket(const std::string& variant, bool extra_buffers = true) {
   return config;
 }
 
-Tokens prompt_of(const TextModel& text, int number) {
+Tokens prompt_of(const engine::TextModel& text, int number) {
   return text.tokenize("<|im_start|>user\nMy cat is called Minka" + std::to_string(number) +
                            ". What is my cat called?<|im_end|>\n<|im_start|>assistant\n",
                        true, true);
@@ -40,17 +40,17 @@ Token likeliest(std::span<const float> row) {
 }
 
 // Greedy answers of these slots, each with a prompt of its own; decoded in one batch, or alone.
-std::vector<Tokens> answers(LoadedModel& model, int round, bool together) {
-  Engine& engine = *model.engine;
+std::vector<Tokens> answers(llama::LoadedModel& model, int round, bool together) {
+  engine::Engine& engine = *model.engine;
   std::vector<Tokens> out(kSlots);
   std::vector<Token> next(kSlots);
   for (int i = 0; i < kSlots; ++i) {
     const Tokens prompt = prompt_of(*model.text, round * kSlots + i);
-    EXPECT_TRUE(engine.prefill(SlotId{i}, prompt, LogitsOf::kLastToken).ok());
+    EXPECT_TRUE(engine.prefill(SlotId{i}, prompt, engine::LogitsOf::kLastToken).ok());
     next[static_cast<std::size_t>(i)] = likeliest(engine.logits(SlotId{i}));
   }
   for (int step = 0; step < kAnswerTokens; ++step) {
-    std::vector<DecodeStep> steps;
+    std::vector<engine::DecodeStep> steps;
     for (std::size_t i = 0; i < kSlots; ++i) {
       out[i].push_back(next[i]);
       steps.push_back({SlotId{static_cast<int>(i)}, {&next[i], 1}});
@@ -72,7 +72,7 @@ std::vector<Tokens> answers(LoadedModel& model, int round, bool together) {
   return out;
 }
 
-int different_answers(LoadedModel& model) {
+int different_answers(llama::LoadedModel& model) {
   int different = 0;
   for (int round = 0; round < kRounds; ++round) {
     const auto alone = answers(model, round, false);
@@ -82,23 +82,23 @@ int different_answers(LoadedModel& model) {
   return different;
 }
 
-ConformanceReport check(LoadedModel& model) {
-  ConformanceOptions options;
+engine::ConformanceReport check(llama::LoadedModel& model) {
+  engine::ConformanceOptions options;
   options.chunk = 64;
-  return check_conformance(*model.engine, options);
+  return engine::check_conformance(*model.engine, options);
 }
 
 TEST(CpuVariants, EveryTrustedOneAnswersAloneAsTogether) {
   int tried = 0;
-  for (const CpuVariant& variant : cpu_variants()) {
+  for (const llama::CpuVariant& variant : llama::cpu_variants()) {
     if (!variant.runs() || !variant.distrust.empty()) continue;
     SCOPED_TRACE(variant.name);
-    auto model = load_llama_model(pocket(variant.name), nullptr);
+    auto model = llama::load_llama_model(pocket(variant.name), nullptr);
     ASSERT_TRUE(model.ok()) << model.error().message;
-    EXPECT_EQ(cpu_variant_in_use(), variant.name);
+    EXPECT_EQ(llama::cpu_variant_in_use(), variant.name);
     EXPECT_EQ(different_answers(*model), 0);
-    const ConformanceReport report = check(*model);
-    EXPECT_TRUE(report.passed()) << fault_in_words(report);
+    const engine::ConformanceReport report = check(*model);
+    EXPECT_TRUE(report.passed()) << engine::fault_in_words(report);
     ++tried;
   }
   EXPECT_GE(tried, 1);
@@ -108,19 +108,22 @@ TEST(CpuVariants, EveryTrustedOneAnswersAloneAsTogether) {
 // Where the processor can run a variant that is known to be wrong, the check exposes it, and a rung
 // below is right.
 TEST(CpuVariants, ADistrustedOneIsExposedAndAvoided) {
-  const auto distrusted = [](const CpuVariant& v) { return v.runs() && !v.distrust.empty(); };
-  if (!std::ranges::any_of(cpu_variants(), distrusted)) GTEST_SKIP() << "none runs here";
-  for (const CpuVariant& variant : cpu_variants()) {
+  const auto distrusted = [](const llama::CpuVariant& v) {
+    return v.runs() && !v.distrust.empty();
+  };
+  if (!std::ranges::any_of(llama::cpu_variants(), distrusted)) GTEST_SKIP() << "none runs here";
+  for (const llama::CpuVariant& variant : llama::cpu_variants()) {
     if (!variant.runs() || variant.distrust.empty()) continue;
     SCOPED_TRACE(variant.name);
-    std::optional<LoadedModel> model;
-    const EngineSetting asked{variant.name, true, true, true};
+    std::optional<llama::LoadedModel> model;
+    const engine::EngineSetting asked{variant.name, true, true, true};
     const std::vector<std::string> none;
-    const auto climbed = climb(
-        rungs_from(asked, none), [&](const EngineSetting& setting) -> Result<ConformanceReport> {
+    const auto climbed = engine::climb(
+        engine::rungs_from(asked, none),
+        [&](const engine::EngineSetting& setting) -> Result<engine::ConformanceReport> {
           model.reset();
           auto loaded =
-              load_llama_model(pocket(setting.cpu_variant, setting.extra_buffers), nullptr);
+              llama::load_llama_model(pocket(setting.cpu_variant, setting.extra_buffers), nullptr);
           if (!loaded) return loaded.error();
           model = std::move(*loaded);
           return check(*model);
@@ -135,11 +138,11 @@ TEST(CpuVariants, ADistrustedOneIsExposedAndAvoided) {
 }
 
 TEST(CpuVariants, TheBestTrustedOneIsTakenUnasked) {
-  const auto variants = cpu_variants();
+  const auto variants = llama::cpu_variants();
   ASSERT_FALSE(variants.empty());
   EXPECT_TRUE(variants.front().runs());
   EXPECT_EQ(variants.front().distrust, "");
-  for (const CpuVariant& variant : variants) {
+  for (const llama::CpuVariant& variant : variants) {
     if (variant.runs() && variant.distrust.empty()) {
       EXPECT_LE(variant.score, variants.front().score);
     }
@@ -147,10 +150,10 @@ TEST(CpuVariants, TheBestTrustedOneIsTakenUnasked) {
 }
 
 TEST(CpuVariants, OneThatIsNotThereIsRefusedWithThoseThatAre) {
-  const auto refused = load_llama_model(pocket("zen9"), nullptr);
+  const auto refused = llama::load_llama_model(pocket("zen9"), nullptr);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().param, "--cpu-variant");
-  EXPECT_NE(refused.error().message.find(cpu_variants().front().name), std::string::npos);
+  EXPECT_NE(refused.error().message.find(llama::cpu_variants().front().name), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class DeepContext : public ::testing::TestWithParam<TokenPos> {};
 
 TEST_P(DeepContext, AnUnchangedPrefixIsFoundAndNothingIsDropped) {
   const TokenPos length = deep_tokens();
-  LlamaConfig config;
+  llama::LlamaConfig config;
   config.context_tokens = length + 4096;
   config.slots = 1;
   config.threads = 1;
@@ -29,7 +29,7 @@ TEST_P(DeepContext, AnUnchangedPrefixIsFoundAndNothingIsDropped) {
   // Convolutions and windowed attention: every token costs the same.
   auto model = load_tiny("lfm2-swa", config);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  CacheOptions options;
+  cache::CacheOptions options;
   options.checkpoint_every = length / GetParam();
   CachedServer server(*model->engine, ByteCount{4} << 30, options);
 

@@ -21,9 +21,9 @@ enum class PlantedFault {
   kStalePlane,       // a recurrent state is not taken back with the tokens
 };
 
-class FaultyEngine final : public Engine {
+class FaultyEngine final : public engine::Engine {
  public:
-  FaultyEngine(Engine& engine, PlantedFault fault) : engine_(engine), fault_(fault) {}
+  FaultyEngine(engine::Engine& engine, PlantedFault fault) : engine_(engine), fault_(fault) {}
 
   // From now on.
   void plant(PlantedFault fault) { fault_ = fault; }
@@ -38,17 +38,19 @@ class FaultyEngine final : public Engine {
     return engine_.can_take_back(count);
   }
 
-  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override {
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk,
+                                     engine::LogitsOf logits) override {
     batch_.clear();
     return engine_.prefill(slot, chunk, logits);
   }
-  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override {
+  [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep> steps) override {
     batch_.clear();
-    for (const DecodeStep& step : steps) batch_.push_back(step.slot);
+    for (const engine::DecodeStep& step : steps) batch_.push_back(step.slot);
     rows_ = length_of(steps.front().tokens);
     return engine_.decode(steps);
   }
-  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override {
+  [[nodiscard]] Result<engine::Sampled> sample(SlotId slot, engine::Sampler& sampler,
+                                               TokenPos row) override {
     return engine_.sample(slot, sampler, row);
   }
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override {
@@ -59,18 +61,18 @@ class FaultyEngine final : public Engine {
   }
   [[nodiscard]] bool can_sample_kept() const override { return engine_.can_sample_kept(); }
   [[nodiscard]] std::size_t logits_count() const override { return engine_.logits_count(); }
-  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
-                                            Sampler& sampler) override {
+  [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
+                                                    engine::Sampler& sampler) override {
     return engine_.sample_kept(logits, sampler);
   }
 
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override {
+  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
     if (fault_ != PlantedFault::kStalePlane || position == 0 || position == length(slot)) {
       return engine_.cut(slot, position);
     }
-    const auto stale = engine_.save(slot, SaveScope::kSnapshot);
-    const CutAnswer answer = engine_.cut(slot, position);
-    if (answer == CutAnswer::kDone && stale) make_stale(slot, *stale);
+    const auto stale = engine_.save(slot, engine::SaveScope::kSnapshot);
+    const engine::CutAnswer answer = engine_.cut(slot, position);
+    if (answer == engine::CutAnswer::kDone && stale) make_stale(slot, *stale);
     return answer;
   }
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
@@ -78,27 +80,28 @@ class FaultyEngine final : public Engine {
   }
   void clear(SlotId slot) override { engine_.clear(slot); }
 
-  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override {
+  [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
+                                                engine::SaveScope scope) const override {
     return engine_.save(slot, scope);
   }
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override {
+  [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& state) override {
     return engine_.load(slot, state);
   }
-  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
-                                             TokenPos end) const override {
+  [[nodiscard]] Result<engine::ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                                     TokenPos end) const override {
     return engine_.save_rows(slot, begin, end);
   }
-  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+  [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override {
     return engine_.save_rows(slot, blocks);
   }
-  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override {
+  [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override {
     if (fault_ != PlantedFault::kRestoreOffByOne || point.rows.empty()) {
       return engine_.restore(slot, point);
     }
     std::vector<std::vector<std::byte>> moved;
-    std::vector<RowsView> rows(point.rows.begin(), point.rows.end());
-    for (RowsView& view : rows) {
+    std::vector<engine::RowsView> rows(point.rows.begin(), point.rows.end());
+    for (engine::RowsView& view : rows) {
       auto& bytes = moved.emplace_back(view.bytes.begin(), view.bytes.end());
       const auto count = static_cast<std::size_t>(view.block_end - view.block_begin);
       std::rotate(bytes.begin(), bytes.end() - static_cast<std::ptrdiff_t>(bytes.size() / count),
@@ -127,9 +130,9 @@ class FaultyEngine final : public Engine {
 
   // The state as it was before the cut, said to be that of now. What the library writes first
   // are positions and shapes.
-  void make_stale(SlotId slot, const SavedState& stale) {
+  void make_stale(SlotId slot, const engine::SavedState& stale) {
     constexpr std::size_t kHeader = 40;
-    auto now = engine_.save(slot, SaveScope::kSnapshot);
+    auto now = engine_.save(slot, engine::SaveScope::kSnapshot);
     if (!now || now->bytes.size() != stale.bytes.size()) return;
     std::memcpy(now->bytes.data() + kHeader, stale.bytes.data() + kHeader,
                 stale.bytes.size() - kHeader);
@@ -137,7 +140,7 @@ class FaultyEngine final : public Engine {
     (void)engine_.load(slot, *now);
   }
 
-  Engine& engine_;
+  engine::Engine& engine_;
   PlantedFault fault_;
   std::vector<SlotId> batch_;  // of the latest decode
   TokenPos rows_ = 0;

@@ -13,33 +13,35 @@
 namespace holdfast {
 
 // Does what the other does.
-class Forwarding : public Companion {
+class Forwarding : public engine::Companion {
  public:
-  explicit Forwarding(Companion& inner) : inner_(inner) {}
+  explicit Forwarding(engine::Companion& inner) : inner_(inner) {}
   [[nodiscard]] std::string_view name() const noexcept override { return inner_.name(); }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return inner_.shape(); }
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return inner_.shape(); }
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override {
     return inner_.follow(slot, point);
   }
   void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override {
     inner_.advance(slot, kept, first_row);
   }
-  void draft(std::span<DraftWish> wishes) noexcept override { inner_.draft(wishes); }
-  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
-                                    TokenPos length) noexcept override {
+  void draft(std::span<engine::DraftWish> wishes) noexcept override { inner_.draft(wishes); }
+  [[nodiscard]] engine::CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                            TokenPos length) noexcept override {
     return inner_.save(slot, blocks, length);
   }
 
  protected:
-  Companion& inner_;
+  engine::Companion& inner_;
 };
 
 // Never gets back what belongs to one place: an MTP head's hidden row.
 class Placeless final : public Forwarding {
  public:
   using Forwarding::Forwarding;
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
-    CompanionPoint less = point;
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override {
+    engine::CompanionPoint less = point;
     less.place = {};
     return inner_.follow(slot, less);
   }
@@ -53,9 +55,9 @@ class Recording final : public Forwarding {
     Tokens tokens;
   };
   using Forwarding::Forwarding;
-  void draft(std::span<DraftWish> wishes) noexcept override {
+  void draft(std::span<engine::DraftWish> wishes) noexcept override {
     inner_.draft(wishes);
-    for (const DraftWish& wish : wishes) drafts.push_back({wish.next, wish.draft});
+    for (const engine::DraftWish& wish : wishes) drafts.push_back({wish.next, wish.draft});
   }
   std::vector<Draft> drafts;
 };
@@ -109,16 +111,17 @@ inline constexpr std::array kOddities = {
 // Odd in one way, one time in `every`.
 class Odd final : public Forwarding {
  public:
-  Odd(Companion& inner, Oddity oddity, unsigned every, unsigned seed)
+  Odd(engine::Companion& inner, Oddity oddity, unsigned every, unsigned seed)
       : Forwarding(inner), oddity_(oddity), every_(every), random_(seed) {}
 
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override {
     if (!now_is_odd()) return inner_.follow(slot, point);
     switch (oddity_) {
       case Oddity::kNeverFollows: return {};
       case Oddity::kForgets: (void)inner_.follow(slot, point); return {};
       case Oddity::kBoasts: {
-        const Followed followed = inner_.follow(slot, point);
+        const engine::Followed followed = inner_.follow(slot, point);
         return {.held = followed.held + 1000, .from_memory = 1 << 30};
       }
       case Oddity::kReadsShort:
@@ -141,10 +144,10 @@ class Odd final : public Forwarding {
     inner_.advance(slot, told, first_row);
   }
 
-  void draft(std::span<DraftWish> wishes) noexcept override {
+  void draft(std::span<engine::DraftWish> wishes) noexcept override {
     inner_.draft(wishes);
     if (!now_is_odd()) return;
-    for (DraftWish& wish : wishes) {
+    for (engine::DraftWish& wish : wishes) {
       if (oddity_ == Oddity::kDraftsNothing) wish.draft.clear();
       if (oddity_ == Oddity::kDraftsTooMuch) wish.draft.resize(5000, 1);
       if (oddity_ == Oddity::kDraftsNonsense) {
@@ -155,9 +158,9 @@ class Odd final : public Forwarding {
     }
   }
 
-  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
-                                    TokenPos length) noexcept override {
-    CompanionSaved saved = inner_.save(slot, blocks, length);
+  [[nodiscard]] engine::CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                            TokenPos length) noexcept override {
+    engine::CompanionSaved saved = inner_.save(slot, blocks, length);
     if (!now_is_odd()) return saved;
     switch (oddity_) {
       case Oddity::kSavesNothing: return {.rows = std::vector<CheckedBytes>(blocks.size())};
@@ -183,7 +186,7 @@ class Odd final : public Forwarding {
     for (std::size_t i = 0; i < bytes.size(); i += 7) bytes[i] ^= std::byte{0x15};
   }
   template <typename Change>
-  static void change_all(CompanionSaved& saved, Change change, bool fix_checksum) {
+  static void change_all(engine::CompanionSaved& saved, Change change, bool fix_checksum) {
     const auto one = [&](CheckedBytes& kept) {
       if (kept.empty()) return;
       change(kept.bytes);
@@ -193,12 +196,13 @@ class Odd final : public Forwarding {
     one(saved.place);
   }
 
-  [[nodiscard]] Followed follow_with_bad_bytes(SlotId slot, const CompanionPoint& point) noexcept {
-    CompanionPoint bad = point;
-    std::vector<RowsView> rows(point.rows.begin(), point.rows.end());
+  [[nodiscard]] engine::Followed follow_with_bad_bytes(
+      SlotId slot, const engine::CompanionPoint& point) noexcept {
+    engine::CompanionPoint bad = point;
+    std::vector<engine::RowsView> rows(point.rows.begin(), point.rows.end());
     StateBytes scrambled;
     if (!rows.empty()) {
-      RowsView& one = rows[rows.size() / 2];
+      engine::RowsView& one = rows[rows.size() / 2];
       if (oddity_ == Oddity::kReadsShort) one.bytes = one.bytes.first(one.bytes.size() / 2);
       if (oddity_ == Oddity::kReadsDamaged) {
         scrambled.assign(one.bytes.begin(), one.bytes.end());
@@ -226,7 +230,7 @@ class Odd final : public Forwarding {
 
 // Follows by the tokens alone, looks for them in what it was taught, and drafts what
 // came next there; each token is right with the chance `truth`.
-class Knowing final : public Companion {
+class Knowing final : public engine::Companion {
  public:
   Knowing(int slots, double truth, unsigned seed)
       : truth_(truth), random_(seed), held_(static_cast<std::size_t>(slots)) {}
@@ -237,26 +241,27 @@ class Knowing final : public Companion {
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "knowing"; }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override {
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return {}; }
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override {
     held(slot).assign(point.tokens.begin(), point.tokens.end());
     return {.held = length_of(point.tokens)};
   }
   void advance(SlotId slot, TokenSpan kept, TokenPos) noexcept override {
     held(slot).insert(held(slot).end(), kept.begin(), kept.end());
   }
-  void draft(std::span<DraftWish> wishes) noexcept override {
-    for (DraftWish& wish : wishes) wish.draft = continuation(wish);
+  void draft(std::span<engine::DraftWish> wishes) noexcept override {
+    for (engine::DraftWish& wish : wishes) wish.draft = continuation(wish);
   }
-  [[nodiscard]] CompanionSaved save(SlotId, std::span<const TokenRange>,
-                                    TokenPos) noexcept override {
+  [[nodiscard]] engine::CompanionSaved save(SlotId, std::span<const TokenRange>,
+                                            TokenPos) noexcept override {
     return {};
   }
 
  private:
   Tokens& held(SlotId slot) { return held_[static_cast<std::size_t>(slot.value)]; }
   [[nodiscard]] bool errs() { return std::uniform_real_distribution<>()(random_) >= truth_; }
-  [[nodiscard]] Tokens continuation(const DraftWish& wish) {
+  [[nodiscard]] Tokens continuation(const engine::DraftWish& wish) {
     Tokens so_far = held(wish.slot);
     so_far.push_back(wish.next);
     Tokens draft;

@@ -9,46 +9,46 @@
 namespace holdfast {
 namespace {
 
-class Ended final : public EventSink {
+class Ended final : public serve::EventSink {
  public:
-  void on_event(Event event) override {
-    if (const auto* text = std::get_if<TextDelta>(&event)) text_ += text->text;
-    if (const auto* finished = std::get_if<Finished>(&event)) receipt_ = *finished->receipt;
-    if (std::holds_alternative<Failed>(event)) failed_ = true;
+  void on_event(serve::Event event) override {
+    if (const auto* text = std::get_if<serve::TextDelta>(&event)) text_ += text->text;
+    if (const auto* finished = std::get_if<serve::Finished>(&event)) receipt_ = *finished->receipt;
+    if (std::holds_alternative<serve::Failed>(event)) failed_ = true;
   }
   std::string text_;
-  std::optional<Receipt> receipt_;
+  std::optional<cache::Receipt> receipt_;
   bool failed_ = false;
 };
 
-class StillClock final : public Clock {
+class StillClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return {}; }
 };
 
 class Proving : public testing::TestWithParam<bool> {
  protected:
-  static LoadedModel load() {
-    LlamaConfig config;
+  static llama::LoadedModel load() {
+    llama::LlamaConfig config;
     config.model_path = HOLDFAST_POCKET_MODEL_PATH;
     config.context_tokens = 4096;
     config.slots = 2;
     config.threads = 1;
-    auto loaded = load_llama_model(config, nullptr);
+    auto loaded = llama::load_llama_model(config, nullptr);
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     return std::move(*loaded);
   }
 
-  Receipt ask(Scheduler& scheduler, std::string& talk, int number) {
+  cache::Receipt ask(serve::Scheduler& scheduler, std::string& talk, int number) {
     talk += "<|im_start|>user\nThe secret code of house " + std::to_string(number) + " is " +
             std::to_string(10000 + 37 * number) + ". What is the secret code of house " +
             std::to_string(number / 2) +
             "?<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
-    GenerateRequest request;
+    serve::GenerateRequest request;
     request.id = "r" + std::to_string(++requests_);
     request.prompt = model_.text->tokenize(talk, true, true);
     request.max_tokens = 24;
-    SamplingParams greedy;
+    engine::SamplingParams greedy;
     greedy.temperature = 0.0F;
     request.sampler = std::move(model_.text->make_sampler(greedy, nullptr).value());
     auto ended = std::make_shared<Ended>();
@@ -57,19 +57,19 @@ class Proving : public testing::TestWithParam<bool> {
     while (!ended->receipt_ && !ended->failed_) scheduler.turn();
     EXPECT_FALSE(ended->failed_);
     talk += ended->text_ + "<|im_end|>\n";
-    return ended->receipt_.value_or(Receipt{});
+    return ended->receipt_.value_or(cache::Receipt{});
   }
 
   // Five conversations by turns on two slots; after each request the server rests. How many
   // requests it took until a proof failed, 0: none did.
   int run(PlantedFault fault, int planted_at, int requests, std::uint64_t& equal) {
     FaultyEngine engine(*model_.engine, PlantedFault::kNone);
-    SchedulerOptions options;
+    serve::SchedulerOptions options;
     options.grid_step = 256;
     options.deterministic = GetParam();
     options.proofs = {.share = 1.0, .exact = GetParam()};
     options.cache.memory.budget = 1 << 30;
-    Scheduler scheduler(engine, *model_.text, options, clock_);
+    serve::Scheduler scheduler(engine, *model_.text, options, clock_);
     std::vector<std::string> talks;
     for (int i = 0; i < 5; ++i) {
       talks.push_back("<|im_start|>system\nYou are assistant number " + std::to_string(i) +
@@ -82,22 +82,22 @@ class Proving : public testing::TestWithParam<bool> {
       scheduler.keep_idle_states();
       scheduler.prove_idle([] { return false; });
       EXPECT_EQ(scheduler.check(), std::vector<std::string>{});
-      const SchedulerStatus status = scheduler.status();
+      const serve::SchedulerStatus status = scheduler.status();
       equal = status.proofs.equal;
       if (status.proofs.different > 0) found = i + 1;
     }
     if (found > 0) {
       for (int i = 0; i < 10; ++i) {
-        const Receipt receipt =
+        const cache::Receipt receipt =
             ask(scheduler, talks[static_cast<std::size_t>(i) % talks.size()], i);
-        EXPECT_NE(receipt.source, StartSource::kMemory) << "nothing is restored since";
-        EXPECT_NE(receipt.source, StartSource::kSnapshotInPlace);
+        EXPECT_NE(receipt.source, plan::StartSource::kMemory) << "nothing is restored since";
+        EXPECT_NE(receipt.source, plan::StartSource::kSnapshotInPlace);
       }
     }
     return found;
   }
 
-  LoadedModel model_ = load();
+  llama::LoadedModel model_ = load();
   StillClock clock_;
   int requests_ = 0;
 };

@@ -7,41 +7,41 @@
 namespace holdfast {
 namespace {
 
-Result<LoadedModel> load(const std::string& arch, bool quantised) {
-  LlamaConfig config = small_config();
-  config.flash_attention = FlashAttention::kOn;
+Result<llama::LoadedModel> load(const std::string& arch, bool quantised) {
+  llama::LlamaConfig config = small_config();
+  config.flash_attention = llama::FlashAttention::kOn;
   if (quantised) config.cache_type_k = config.cache_type_v = "q8_0";
   if (arch != "pocket") return load_tiny(arch, config);
   config.model_path = HOLDFAST_POCKET_MODEL_PATH;
   config.draft_source = DraftSource::kMtp;
-  return load_llama_model(config, nullptr);
+  return llama::load_llama_model(config, nullptr);
 }
 
 // A server's life over a folder that outlives it.
 class Life {
  public:
-  Life(LoadedModel& model, const std::string& folder)
+  Life(llama::LoadedModel& model, const std::string& folder)
       : folder_(open(folder)), tier_(*folder_, known_, clock_) {
     model.engine->clear(kSlot);
-    server.emplace(*model.engine, kAmple, CacheOptions{}, model.companion.get(), &tier_);
+    server.emplace(*model.engine, kAmple, cache::CacheOptions{}, model.companion.get(), &tier_);
   }
-  [[nodiscard]] DiskStore& store() { return *folder_; }
+  [[nodiscard]] tier::DiskStore& store() { return *folder_; }
   std::optional<CachedServer> server;
 
  private:
-  CacheFolder open(const std::string& folder) {
-    DiskOptions options;
+  tier::CacheFolder open(const std::string& folder) {
+    tier::DiskOptions options;
     options.budget = kAmple;
     options.stored_depths = known_;
-    auto opened = CacheFolder::open(folder, options, clock_.unix_ms());
+    auto opened = tier::CacheFolder::open(folder, options, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     return std::move(*opened);
   }
 
-  SteadyClock clock_;
-  std::shared_ptr<StoredDepths> known_ = std::make_shared<StoredDepths>();
-  CacheFolder folder_;
-  DiskTier tier_;
+  env::SteadyClock clock_;
+  std::shared_ptr<tier::StoredDepths> known_ = std::make_shared<tier::StoredDepths>();
+  tier::CacheFolder folder_;
+  cache::DiskTier tier_;
 };
 
 class RestartEqualsCold : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
@@ -57,8 +57,8 @@ class RestartEqualsCold : public ::testing::TestWithParam<std::tuple<std::string
     CachedServer fresh(*model_.engine, 0, {}, model_.companion.get());
     return fresh.run(prompt);
   }
-  LoadedModel model_;
-  tier_testing::TempFolder folder_;
+  llama::LoadedModel model_;
+  tier::TempFolder folder_;
 };
 
 TEST_P(RestartEqualsCold, WhateverIsAskedFirst) {
@@ -98,10 +98,10 @@ TEST_P(RestartEqualsCold, WhateverIsAskedFirst) {
     Life life(model_, folder_ / "states");
     const Answer warm = life.server->run(step.prompt);
     EXPECT_TRUE(same_bits(warm, wanted));
-    const Receipt& receipt = life.server->receipt;
+    const cache::Receipt& receipt = life.server->receipt;
     EXPECT_GE(receipt.restored, step.restored_at_least);
     EXPECT_EQ(receipt.fetched > 0, receipt.restored > 0);
-    EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+    EXPECT_EQ(cache::check_receipt(receipt), std::vector<std::string>{});
     if (model_.companion && receipt.restored > 0) {
       EXPECT_EQ(receipt.companion->held, receipt.restored) << receipt.companion->missing;
     }

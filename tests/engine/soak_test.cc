@@ -22,7 +22,7 @@ class Soak : public ::testing::TestWithParam<std::string> {};
 TEST_P(Soak, EveryAnswerHasTheBitsOfAColdOne) {
   const auto seconds = from_environment("HOLDFAST_SOAK_SECONDS", 0);
   const std::uint64_t seed = from_environment("HOLDFAST_SOAK_SEED", 1);
-  LlamaConfig config;
+  llama::LlamaConfig config;
   config.context_tokens = 1024;
   config.slots = 1;
   config.threads = 1;

@@ -27,7 +27,7 @@ class FaultySpeculation : public ::testing::TestWithParam<std::string> {
   }
 
   // The whole conversation; what its drafts were worth.
-  DraftCounts expect_unchanged(Companion* companion, const std::string& what) {
+  DraftCounts expect_unchanged(engine::Companion* companion, const std::string& what) {
     SCOPED_TRACE(GetParam() + ", " + what);
     SpeculatingServer server(model_, {.companion = companion});
     Sameness sum;
@@ -35,12 +35,12 @@ class FaultySpeculation : public ::testing::TestWithParam<std::string> {
       SCOPED_TRACE(step.name);
       const auto answer = run_step(server, step, kAnswer);
       expect_same(*answer, *step.alone, sum, what);
-      const Receipt& seen = answer->receipt();
-      const Receipt& wanted = step.alone->receipt();
+      const cache::Receipt& seen = answer->receipt();
+      const cache::Receipt& wanted = step.alone->receipt();
       EXPECT_EQ(seen.restored, wanted.restored);
       EXPECT_EQ(seen.checkpoints, wanted.checkpoints);
       EXPECT_EQ(seen.matched, wanted.matched);
-      EXPECT_EQ(check_receipt(seen), std::vector<std::string>{});
+      EXPECT_EQ(cache::check_receipt(seen), std::vector<std::string>{});
     }
     EXPECT_EQ(sum.equal, steps_.size());
     return server.scheduler().status().drafts;
@@ -51,7 +51,7 @@ class FaultySpeculation : public ::testing::TestWithParam<std::string> {
   }
 
   std::vector<Step> steps_;
-  LoadedModel model_;
+  llama::LoadedModel model_;
 };
 
 TEST_P(FaultySpeculation, OddCompanionsChangeNothing) {
@@ -69,20 +69,20 @@ TEST_P(FaultySpeculation, OddCompanionsChangeNothing) {
 
 TEST_P(FaultySpeculation, FailuresInsideTheCompanionChangeNothing) {
   const DraftCounts sound = expect_unchanged(model_.companion.get(), "sound");
-  LlamaMtp& mtp = mtp_of(model_);
-  const std::vector<std::pair<MtpOperation, const char*>> operations = {
-      {MtpOperation::kDecode, "decode fails"},
-      {MtpOperation::kTrim, "trim is refused"},
-      {MtpOperation::kSave, "save fails"},
-      {MtpOperation::kRestore, "restore fails"}};
+  llama::LlamaMtp& mtp = mtp_of(model_);
+  const std::vector<std::pair<llama::MtpOperation, const char*>> operations = {
+      {llama::MtpOperation::kDecode, "decode fails"},
+      {llama::MtpOperation::kTrim, "trim is refused"},
+      {llama::MtpOperation::kSave, "save fails"},
+      {llama::MtpOperation::kRestore, "restore fails"}};
   for (const auto& [failing, what] : operations) {
-    mtp.set_fault([failing](MtpOperation operation) { return operation == failing; });
+    mtp.set_fault([failing](llama::MtpOperation operation) { return operation == failing; });
     std::cout << GetParam() << ", " << what << ": accepted" << rates(expect_unchanged(&mtp, what))
               << "\n";
   }
   std::mt19937 random(3);
   for (unsigned round = 0; round < rounds(); ++round) {
-    mtp.set_fault([&](MtpOperation) { return random() % 4 == 0; });
+    mtp.set_fault([&](llama::MtpOperation) { return random() % 4 == 0; });
     (void)expect_unchanged(&mtp, "one in four fails");
   }
   mtp.set_fault(nullptr);
@@ -95,7 +95,7 @@ TEST_P(FaultySpeculation, NeighboursOfAFailureGetTheirOwnAnswers) {
   steps_.resize(6);
   std::vector<Tokens> prompts;
   for (const Step& step : steps_) prompts.push_back(step.prompt);
-  const auto expect_answers = [&](Companion& companion, const std::string& what) {
+  const auto expect_answers = [&](engine::Companion& companion, const std::string& what) {
     SpeculatingServer server(model, {.companion = &companion});
     const auto answers = server.run_all(prompts, kAnswer);
     Sameness sum;
@@ -109,7 +109,7 @@ TEST_P(FaultySpeculation, NeighboursOfAFailureGetTheirOwnAnswers) {
     expect_answers(odd, what);
   }
   std::mt19937 random(4);
-  mtp_of(model).set_fault([&](MtpOperation) { return random() % 4 == 0; });
+  mtp_of(model).set_fault([&](llama::MtpOperation) { return random() % 4 == 0; });
   expect_answers(*model.companion, "one in four fails");
 }
 

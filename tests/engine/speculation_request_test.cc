@@ -20,10 +20,10 @@ class RequestsOnPocket : public ::testing::Test {
         server_(model_, {.companion = model_.companion.get()}),
         prompts_(varied_prompts(*plain_.text, 8)) {}
 
-  using Change = std::function<void(GenerateRequest&)>;
+  using Change = std::function<void(serve::GenerateRequest&)>;
 
   // The same request both ways; the answer without drafts, which is also the other.
-  HeardPtr expect_same_both_ways(const Tokens& prompt, const SamplingParams& sampling,
+  HeardPtr expect_same_both_ways(const Tokens& prompt, const engine::SamplingParams& sampling,
                                  TokenPos max_tokens, const Change& change) {
     const auto run = [&](SpeculatingServer& server) {
       auto request = server.request(prompt, max_tokens, sampling);
@@ -47,15 +47,15 @@ class RequestsOnPocket : public ::testing::Test {
     EXPECT_GT(drafts.accepted, 0U);
   }
 
-  static SamplingParams greedy() {
-    SamplingParams params;
+  static engine::SamplingParams greedy() {
+    engine::SamplingParams params;
     params.temperature = 0.0F;
     return params;
   }
-  static void as_it_is(GenerateRequest&) {}
+  static void as_it_is(serve::GenerateRequest&) {}
 
-  LoadedModel plain_;
-  LoadedModel model_;
+  llama::LoadedModel plain_;
+  llama::LoadedModel model_;
   SpeculatingServer alone_;
   SpeculatingServer server_;
   std::vector<Tokens> prompts_;
@@ -69,7 +69,7 @@ TEST_F(RequestsOnPocket, Grammars) {
   };
   for (const std::string& grammar : grammars) {
     for (const float temperature : {0.0F, 1.0F}) {
-      SamplingParams params = greedy();
+      engine::SamplingParams params = greedy();
       params.grammar = grammar;
       params.temperature = temperature;
       params.seed = 5;
@@ -88,11 +88,12 @@ TEST_F(RequestsOnPocket, StopStrings) {
     const std::string text = alone_.run(prompt, 40)->text;
     for (std::size_t at = 3; at + 5 < text.size(); at += 17) {
       const std::string stop = text.substr(at, 1 + at % 4);
-      const auto answer = expect_same_both_ways(prompt, greedy(), 40, [&](GenerateRequest& r) {
-        r.stops = {stop, "never said"};
-        r.ignore_eos = true;
-      });
-      stopped += answer->finished->reason == FinishReason::kStopString ? 1 : 0;
+      const auto answer =
+          expect_same_both_ways(prompt, greedy(), 40, [&](serve::GenerateRequest& r) {
+            r.stops = {stop, "never said"};
+            r.ignore_eos = true;
+          });
+      stopped += answer->finished->reason == serve::FinishReason::kStopString ? 1 : 0;
     }
   }
   std::cout << stopped << " answers stopped; ";
@@ -104,13 +105,14 @@ TEST_F(RequestsOnPocket, EndsOfTurnAndEveryLength) {
   int ended = 0;
   for (const Tokens& prompt : prompts_) {
     const auto whole = expect_same_both_ways(prompt, greedy(), 60, as_it_is);
-    ended += whole->finished->reason == FinishReason::kStopToken ? 1 : 0;
+    ended += whole->finished->reason == serve::FinishReason::kStopToken ? 1 : 0;
   }
   std::cout << ended << " answers ended by themselves; ";
   EXPECT_GT(ended, 0);
   for (TokenPos length = 0; length <= 12; ++length) {
-    const auto answer = expect_same_both_ways(
-        prompts_[1], greedy(), length, [](GenerateRequest& request) { request.ignore_eos = true; });
+    const auto answer =
+        expect_same_both_ways(prompts_[1], greedy(), length,
+                              [](serve::GenerateRequest& request) { request.ignore_eos = true; });
     EXPECT_EQ(answer->reports.size(), static_cast<std::size_t>(length));
   }
   expect_drafts_were_accepted();
@@ -123,7 +125,7 @@ TEST_F(RequestsOnPocket, LimitsOfDrafts) {
                                            {.max = 100, .min = 2, .adaptive = false}};
   for (const DraftLimits& limit : limits) {
     for (const Tokens& prompt : prompts_) {
-      expect_same_both_ways(prompt, greedy(), 30, [&](GenerateRequest& request) {
+      expect_same_both_ways(prompt, greedy(), 30, [&](serve::GenerateRequest& request) {
         request.draft = limit;
         request.ignore_eos = true;
       });
@@ -133,7 +135,7 @@ TEST_F(RequestsOnPocket, LimitsOfDrafts) {
 }
 
 TEST_F(RequestsOnPocket, PenaltiesAndOtherSamplers) {
-  SamplingParams params;
+  engine::SamplingParams params;
   params.seed = 11;
   params.repeat_penalty = 1.3F;
   params.frequency_penalty = 0.2F;
@@ -148,15 +150,15 @@ TEST_F(RequestsOnPocket, PenaltiesAndOtherSamplers) {
 // As many as asked for, of the same tokens, and the same but for last bits.
 TEST_F(RequestsOnPocket, Logprobs) {
   float furthest = 0.0F;
-  SamplingParams params = greedy();
+  engine::SamplingParams params = greedy();
   params.top_logprobs = 5;
   for (const Tokens& prompt : prompts_) {
     const auto wanted = alone_.run(alone_.request(prompt, 40, params));
     const auto seen = server_.run(server_.request(prompt, 40, params));
     ASSERT_EQ(seen->tokens(), wanted->tokens());
     for (std::size_t i = 0; i < wanted->reports.size(); ++i) {
-      const TokenReport& a = seen->reports[i];
-      const TokenReport& b = wanted->reports[i];
+      const serve::TokenReport& a = seen->reports[i];
+      const serve::TokenReport& b = wanted->reports[i];
       EXPECT_EQ(a.text, b.text);
       ASSERT_EQ(a.sampled.top.size(), 5U);
       furthest = std::max(furthest, std::abs(a.sampled.logprob - b.sampled.logprob));
@@ -189,7 +191,7 @@ TEST(EndOfTheContext, IsReachedAsWithoutDrafts) {
       const auto seen = server.run(prompt, -1);
       EXPECT_EQ(seen->tokens(), wanted->tokens());
       EXPECT_EQ(seen->reports.size(), static_cast<std::size_t>(left + 1));
-      EXPECT_EQ(seen->finished->reason, FinishReason::kContextFull);
+      EXPECT_EQ(seen->finished->reason, serve::FinishReason::kContextFull);
     }
   }
 }
@@ -207,10 +209,10 @@ TEST_P(DeterministicSpeculation, BitsDoNotDependOnTheDrafts) {
   auto model = load_model(GetParam(), Drafting::kMtp, 1, Rows::kF16);
   std::vector<Tokens> prompts = {turn(40, 1), turn(150, 2), turn(300, 3)};
   if (GetParam() == "pocket") prompts = varied_prompts(*model.text, 6);
-  SamplingParams params;
+  engine::SamplingParams params;
   params.temperature = 0.0F;
   params.top_logprobs = 5;
-  const auto speak = [&](Companion& companion, const char* what) {
+  const auto speak = [&](engine::Companion& companion, const char* what) {
     SpeculatingServer server(model, {.companion = &companion, .deterministic_draft = kDraftMax});
     std::vector<HeardPtr> answers;
     for (const Tokens& prompt : prompts) {
@@ -225,17 +227,18 @@ TEST_P(DeterministicSpeculation, BitsDoNotDependOnTheDrafts) {
   for (std::size_t i = 0; i < prompts.size(); ++i) knowing.teach(prompts[i], wanted[i]->tokens());
   Odd nonsense(*model.companion, Oddity::kDraftsNonsense, 1, 1);
   Odd nothing(*model.companion, Oddity::kDraftsNothing, 1, 1);
-  for (const auto& [companion, what] : {std::pair<Companion*, const char*>{&knowing, "knowing"},
-                                        {&nonsense, "nonsense"},
-                                        {&nothing, "nothing"}}) {
+  for (const auto& [companion, what] :
+       {std::pair<engine::Companion*, const char*>{&knowing, "knowing"},
+        {&nonsense, "nonsense"},
+        {&nothing, "nothing"}}) {
     const auto seen = speak(*companion, what);
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       SCOPED_TRACE(std::string(what) + ", prompt " + std::to_string(i));
       ASSERT_EQ(seen[i]->tokens(), wanted[i]->tokens());
       std::size_t unequal = 0;
       for (std::size_t k = 0; k < static_cast<std::size_t>(kTokens); ++k) {
-        const Sampled& a = seen[i]->reports[k].sampled;
-        const Sampled& b = wanted[i]->reports[k].sampled;
+        const engine::Sampled& a = seen[i]->reports[k].sampled;
+        const engine::Sampled& b = wanted[i]->reports[k].sampled;
         bool equal = same_bits(a.logprob, b.logprob);
         for (std::size_t t = 0; t < 5; ++t) {
           equal = equal && a.top[t].token == b.top[t].token &&

@@ -64,11 +64,11 @@ TEST_P(RestoredSpeculation, AnswersReuseAndDraftsAreAsIfNothingHadHappened) {
     const Step& step = steps[i];
     SCOPED_TRACE(GetParam() + ", " + step.name);
     warm.push_back(server.run(step.prompt, kAnswer));
-    const Receipt& seen = warm[i]->receipt();
-    const Receipt& wanted = step.alone->receipt();
+    const cache::Receipt& seen = warm[i]->receipt();
+    const cache::Receipt& wanted = step.alone->receipt();
     expect_same(*warm[i], *step.alone, sum, "warm");
     expect_same(*cold[i], *step.alone, sum, "cold");
-    EXPECT_EQ(check_receipt(seen), std::vector<std::string>{});
+    EXPECT_EQ(cache::check_receipt(seen), std::vector<std::string>{});
     reuse.expect(*warm[i], *step.alone);
     EXPECT_EQ(seen.checkpoints, wanted.checkpoints);
     EXPECT_EQ(seen.companion->held, seen.restored) << seen.companion->missing;
@@ -118,7 +118,7 @@ struct FirstDrafts {
   DraftCounts counts;          // how much of them was right
 };
 
-FirstDrafts first_drafts(LoadedModel& model, Companion& companion, bool restored,
+FirstDrafts first_drafts(llama::LoadedModel& model, engine::Companion& companion, bool restored,
                          const std::vector<Tokens>& prompts) {
   FirstDrafts all;
   for (const Tokens& prompt : prompts) {

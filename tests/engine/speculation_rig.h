@@ -41,15 +41,15 @@ enum class Drafting { kOff, kMtp };
 // How rows are kept. Quantised ones with flash attention do not depend on the batch.
 enum class Rows { kF16, kQ8 };
 
-inline LlamaConfig speculation_config(Drafting drafting, int slots, Rows rows = Rows::kQ8) {
-  LlamaConfig config;
+inline llama::LlamaConfig speculation_config(Drafting drafting, int slots, Rows rows = Rows::kQ8) {
+  llama::LlamaConfig config;
   config.context_tokens = 4096;
   config.slots = slots;
   config.threads = 1;  // tests share their cores
   config.ubatch = 256;
   config.warm_up = false;
   if (rows == Rows::kQ8) config.cache_type_k = config.cache_type_v = "q8_0";
-  config.flash_attention = FlashAttention::kOn;
+  config.flash_attention = llama::FlashAttention::kOn;
   config.draft_source = drafting == Drafting::kMtp ? DraftSource::kMtp : DraftSource::kOff;
   config.draft_tokens_max = kDraftMax;
   // What the server chooses by itself. qwen3next cannot go back: its states are copied.
@@ -58,10 +58,11 @@ inline LlamaConfig speculation_config(Drafting drafting, int slots, Rows rows = 
 }
 
 // "pocket", or the architecture of a tiny one.
-inline LoadedModel load_model(const std::string& name, const LlamaConfig& config) {
-  LlamaConfig named = config;
+inline llama::LoadedModel load_model(const std::string& name, const llama::LlamaConfig& config) {
+  llama::LlamaConfig named = config;
   named.model_path = HOLDFAST_POCKET_MODEL_PATH;
-  auto loaded = name == "pocket" ? load_llama_model(named, nullptr) : load_tiny(name, config);
+  auto loaded =
+      name == "pocket" ? llama::load_llama_model(named, nullptr) : load_tiny(name, config);
   CHECK(loaded.ok());
   const bool drafts = config.draft_source == DraftSource::kMtp;
   CHECK((loaded->companion != nullptr) == drafts);
@@ -69,51 +70,53 @@ inline LoadedModel load_model(const std::string& name, const LlamaConfig& config
   return std::move(*loaded);
 }
 
-inline LoadedModel load_model(const std::string& name, Drafting drafting, int slots = 1,
-                              Rows rows = Rows::kQ8) {
+inline llama::LoadedModel load_model(const std::string& name, Drafting drafting, int slots = 1,
+                                     Rows rows = Rows::kQ8) {
   return load_model(name, speculation_config(drafting, slots, rows));
 }
 
-inline LlamaMtp& mtp_of(LoadedModel& model) { return dynamic_cast<LlamaMtp&>(*model.companion); }
+inline llama::LlamaMtp& mtp_of(llama::LoadedModel& model) {
+  return dynamic_cast<llama::LlamaMtp&>(*model.companion);
+}
 
 // --- answers ----------------------------------------------------------------------
 
-struct Heard final : EventSink {
-  void on_event(Event event) override {
-    if (const auto* delta = std::get_if<TextDelta>(&event)) {
+struct Heard final : serve::EventSink {
+  void on_event(serve::Event event) override {
+    if (const auto* delta = std::get_if<serve::TextDelta>(&event)) {
       text += delta->text;
       reports.insert(reports.end(), delta->tokens.begin(), delta->tokens.end());
     }
-    if (const auto* end = std::get_if<Finished>(&event)) finished = *end;
-    if (const auto* end = std::get_if<Failed>(&event)) failed = end->error;
+    if (const auto* end = std::get_if<serve::Finished>(&event)) finished = *end;
+    if (const auto* end = std::get_if<serve::Failed>(&event)) failed = end->error;
   }
   [[nodiscard]] bool ended() const { return finished || failed; }
-  [[nodiscard]] const Receipt& receipt() const { return *finished->receipt; }
+  [[nodiscard]] const cache::Receipt& receipt() const { return *finished->receipt; }
   [[nodiscard]] DraftCounts drafts() const {
     return receipt().companion ? receipt().companion->drafts : DraftCounts{};
   }
   [[nodiscard]] Tokens tokens() const {
     Tokens all;
-    for (const TokenReport& report : reports) all.push_back(report.sampled.token);
+    for (const serve::TokenReport& report : reports) all.push_back(report.sampled.token);
     return all;
   }
 
   std::string text;
-  std::vector<TokenReport> reports;
-  std::optional<Finished> finished;
+  std::vector<serve::TokenReport> reports;
+  std::optional<serve::Finished> finished;
   std::optional<Error> failed;
 };
 using HeardPtr = std::shared_ptr<const Heard>;
 
 // --- the server -------------------------------------------------------------------
 
-class StandingClock final : public Clock {
+class StandingClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return {}; }
 };
 
 // Every look at it costs another time, so that the adaptive length keeps changing.
-class RestlessClock final : public Clock {
+class RestlessClock final : public env::Clock {
  public:
   explicit RestlessClock(unsigned seed) : random_(seed) {}
   [[nodiscard]] TimePoint now() const override {
@@ -129,9 +132,9 @@ class RestlessClock final : public Clock {
 inline const StandingClock kStandingClock;
 
 struct ServerOptions {
-  Companion* companion = nullptr;
+  engine::Companion* companion = nullptr;
   TokenPos deterministic_draft = 0;  // not 0: deterministic
-  const Clock* clock = &kStandingClock;
+  const env::Clock* clock = &kStandingClock;
   bool adaptive = false;
   ByteCount budget = kAmple;  // of the memory behind the slots
 };
@@ -139,26 +142,27 @@ struct ServerOptions {
 class SpeculatingServer {
  public:
   // Whatever the model's slots held is forgotten.
-  SpeculatingServer(LoadedModel& model, const ServerOptions& options = {})
+  SpeculatingServer(llama::LoadedModel& model, const ServerOptions& options = {})
       : model_(model), options_(options) {
     for (int i = 0; i < model.engine->slot_count(); ++i) {
       model.engine->clear(SlotId{i});
       if (options.companion != nullptr) (void)options.companion->follow(SlotId{i}, {});
     }
-    SchedulerOptions made;
+    serve::SchedulerOptions made;
     made.cache.memory.budget = options.budget;
     made.grid_step = kGridStep;
     made.deterministic = options.deterministic_draft > 0;
     made.deterministic_draft = options.deterministic_draft;
-    scheduler_ = std::make_unique<Scheduler>(*model.engine, *model.text, made, *options.clock,
-                                             SchedulerParts{.companion = options.companion});
+    scheduler_ =
+        std::make_unique<serve::Scheduler>(*model.engine, *model.text, made, *options.clock,
+                                           serve::SchedulerParts{.companion = options.companion});
   }
 
-  [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
+  [[nodiscard]] serve::Scheduler& scheduler() { return *scheduler_; }
 
-  [[nodiscard]] GenerateRequest request(Tokens prompt, TokenPos max_tokens,
-                                        const SamplingParams& sampling) {
-    GenerateRequest made;
+  [[nodiscard]] serve::GenerateRequest request(Tokens prompt, TokenPos max_tokens,
+                                               const engine::SamplingParams& sampling) {
+    serve::GenerateRequest made;
     made.id = "r" + std::to_string(++requests_);
     made.space = kSpace;
     made.prompt = std::move(prompt);
@@ -172,14 +176,14 @@ class SpeculatingServer {
     return made;
   }
   // Greedy, with the logits' distances reported.
-  [[nodiscard]] GenerateRequest request(Tokens prompt, TokenPos max_tokens) {
-    SamplingParams greedy;
+  [[nodiscard]] serve::GenerateRequest request(Tokens prompt, TokenPos max_tokens) {
+    engine::SamplingParams greedy;
     greedy.temperature = 0.0F;
     greedy.top_logprobs = 2;
     return request(std::move(prompt), max_tokens, greedy);
   }
 
-  [[nodiscard]] std::shared_ptr<Heard> submit(GenerateRequest made) {
+  [[nodiscard]] std::shared_ptr<Heard> submit(serve::GenerateRequest made) {
     auto reply = std::make_shared<Heard>();
     made.sink = reply;
     EXPECT_TRUE(scheduler_->submit(std::move(made)).ok());
@@ -189,7 +193,7 @@ class SpeculatingServer {
     while (!reply.ended()) turn();
     EXPECT_TRUE(reply.finished.has_value()) << reply.failed->message;
   }
-  [[nodiscard]] HeardPtr run(GenerateRequest made) {
+  [[nodiscard]] HeardPtr run(serve::GenerateRequest made) {
     auto reply = submit(std::move(made));
     turn_until_ended(*reply);
     return reply;
@@ -225,9 +229,9 @@ class SpeculatingServer {
     }
   }
 
-  LoadedModel& model_;
+  llama::LoadedModel& model_;
   ServerOptions options_;
-  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<serve::Scheduler> scheduler_;
   int requests_ = 0;
 };
 
@@ -240,8 +244,8 @@ struct Sameness {
 };
 
 // How far the chosen token's logit lies above the other's, as the report says.
-inline float lead_over(const Sampled& chosen, Token other) {
-  for (const TokenLogprob& one : chosen.top) {
+inline float lead_over(const engine::Sampled& chosen, Token other) {
+  for (const engine::TokenLogprob& one : chosen.top) {
     if (one.token == other) return chosen.logprob - one.logprob;
   }
   return INFINITY;

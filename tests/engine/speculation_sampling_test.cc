@@ -23,8 +23,8 @@ std::uint32_t answers_each() {
   return static_cast<std::uint32_t>(from_environment("HOLDFAST_SPECULATION_SEEDS", 300));
 }
 
-SamplingParams sampling(std::uint32_t seed, float temperature) {
-  SamplingParams params;
+engine::SamplingParams sampling(std::uint32_t seed, float temperature) {
+  engine::SamplingParams params;
   params.seed = seed;
   params.temperature = temperature;
   params.top_k = 0;
@@ -110,15 +110,15 @@ class SampledSpeculation : public ::testing::TestWithParam<std::string> {
                     ? plain_.text->tokenize(asked("Tell me about the sea."), true, true)
                     : turn(12, 3)) {}
 
-  LoadedModel plain_;
-  LoadedModel model_;
+  llama::LoadedModel plain_;
+  llama::LoadedModel model_;
   Tokens prompt_;
 };
 
 TEST_P(SampledSpeculation, HasTheDistributionOfTheModelAlone) {
   SpeculatingServer alone(plain_);
   const auto wanted = sample(alone, prompt_, kFirstSeed);
-  const auto compare = [&](Companion& companion, const char* what, std::uint32_t set) {
+  const auto compare = [&](engine::Companion& companion, const char* what, std::uint32_t set) {
     SpeculatingServer server(model_, {.companion = &companion});
     const auto first_seed = kFirstSeed + set * 1'000'000;
     const Distance far = largest_distance(sample(server, prompt_, first_seed), wanted);
@@ -146,7 +146,7 @@ TEST_P(SampledSpeculation, HasTheDistributionOfTheModelAlone) {
 
 // The random numbers that choose this token: a share of [0, 1), where tokens lie in the
 // order of their ids.
-std::pair<double, double> numbers_for(const Sampled& sampled) {
+std::pair<double, double> numbers_for(const engine::Sampled& sampled) {
   double below = 0.0;
   for (const auto& [token, logprob] : sampled.top) {
     if (token < sampled.token) below += std::exp(static_cast<double>(logprob));

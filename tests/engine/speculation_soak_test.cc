@@ -44,15 +44,15 @@ class SpeculationSoak : public ::testing::TestWithParam<std::string> {
     Heard wanted = *alone(one.prompt);
     wanted.reports.resize(static_cast<std::size_t>(one.length));
     wanted.text.clear();
-    for (const TokenReport& report : wanted.reports) wanted.text += report.text;
+    for (const serve::TokenReport& report : wanted.reports) wanted.text += report.text;
     Heard seen = *one.heard;
     seen.text.clear();  // held back or not, tokens say it all
-    for (const TokenReport& report : seen.reports) seen.text += report.text;
+    for (const serve::TokenReport& report : seen.reports) seen.text += report.text;
     expect_same(seen, wanted, sum_, "answer");
   }
 
-  LoadedModel plain_;
-  LoadedModel model_;
+  llama::LoadedModel plain_;
+  llama::LoadedModel model_;
   std::map<Tokens, HeardPtr> known_;
   Sameness sum_;
   DraftCounts drafts_;
@@ -70,11 +70,12 @@ void SpeculationSoak::run_round(std::uint64_t seed) {
   const RestlessClock restless(below(1000));
   const unsigned failing = below(3) == 0 ? 5 : 0;
   mtp_of(model_).set_fault(
-      [&, failing](MtpOperation) { return failing > 0 && random() % failing == 0; });
+      [&, failing](llama::MtpOperation) { return failing > 0 && random() % failing == 0; });
   Knowing knowing(kSlots, 0.75, below(1000));
   for (const auto& [prompt, answer] : known_) knowing.teach(prompt, answer->tokens());
   const bool knows = below(2) == 0;
-  Companion* companion = knows ? static_cast<Companion*>(&knowing) : model_.companion.get();
+  engine::Companion* companion =
+      knows ? static_cast<engine::Companion*>(&knowing) : model_.companion.get();
   SpeculatingServer server(model_, {.companion = companion, .clock = &restless, .budget = budget});
   if (!knows) server.also_check = [&] { return mtp_of(model_).check(); };
 

@@ -38,7 +38,7 @@ DraftCounts expect_same_answers(SpeculatingServer& server, const std::vector<Tok
     EXPECT_EQ(answers[i]->reports.size(), tokens);
     expect_same(*answers[i], *wanted[i], sum, what + ", prompt " + std::to_string(i));
   }
-  const SchedulerStatus status = server.scheduler().status();
+  const serve::SchedulerStatus status = server.scheduler().status();
   std::cout << what << ": " << sum.equal << " of " << prompts.size() << " equal, " << sum.near_ties
             << " near ties, " << sum.tokens << " tokens in " << status.decode_steps
             << " steps; accepted" << rates(status.drafts) << "\n";

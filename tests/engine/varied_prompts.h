@@ -49,7 +49,7 @@ inline std::vector<std::string> varied_texts() {
 }
 
 // The first `count` of fifty.
-inline std::vector<Tokens> varied_prompts(const TextModel& text, std::size_t count) {
+inline std::vector<Tokens> varied_prompts(const engine::TextModel& text, std::size_t count) {
   std::vector<Tokens> prompts;
   for (const std::string& one : varied_texts()) {
     if (prompts.size() < count) prompts.push_back(text.tokenize(one, true, true));

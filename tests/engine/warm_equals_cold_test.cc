@@ -16,25 +16,25 @@ struct Setting {
   std::string name;
   std::string type_k;
   std::string type_v;
-  FlashAttention flash;
+  llama::FlashAttention flash;
 };
 
 // Quantised values need flash attention.
 const std::vector<Setting> kSettings = {
-    {"f16_flash", "f16", "f16", FlashAttention::kOn},
-    {"f16_plain", "f16", "f16", FlashAttention::kOff},
-    {"q8_flash", "q8_0", "q8_0", FlashAttention::kOn},
-    {"q8_plain", "q8_0", "f16", FlashAttention::kOff},
+    {"f16_flash", "f16", "f16", llama::FlashAttention::kOn},
+    {"f16_plain", "f16", "f16", llama::FlashAttention::kOff},
+    {"q8_flash", "q8_0", "q8_0", llama::FlashAttention::kOn},
+    {"q8_plain", "q8_0", "f16", llama::FlashAttention::kOff},
 };
 
-Result<LoadedModel> load(const std::string& arch, const Setting& setting) {
-  LlamaConfig config = small_config();
+Result<llama::LoadedModel> load(const std::string& arch, const Setting& setting) {
+  llama::LlamaConfig config = small_config();
   config.cache_type_k = setting.type_k;
   config.cache_type_v = setting.type_v;
   config.flash_attention = setting.flash;
   if (arch == "pocket") {
     config.model_path = HOLDFAST_POCKET_MODEL_PATH;
-    return load_llama_model(config, nullptr);
+    return llama::load_llama_model(config, nullptr);
   }
   return load_tiny(arch, config);
 }
@@ -71,7 +71,7 @@ class WarmEqualsCold : public ::testing::TestWithParam<std::tuple<std::string, s
     return answer;
   }
 
-  LoadedModel model_;
+  llama::LoadedModel model_;
   const Tokens system_ = turn(90, 1);
   const Tokens header_ = random_tokens(3, 9);
 };
@@ -113,7 +113,7 @@ TEST_P(WarmEqualsCold, AfterEveryKindOfRestore) {
     const Answer warm = server.run(steps[i].prompt);
     EXPECT_TRUE(same_bits(warm, wanted[i]));
     EXPECT_GE(server.receipt.restored, steps[i].restored_at_least);
-    EXPECT_EQ(check_receipt(server.receipt), std::vector<std::string>{});
+    EXPECT_EQ(cache::check_receipt(server.receipt), std::vector<std::string>{});
   }
   EXPECT_GT(server.cache().status().restores, 1U);
 }
@@ -151,11 +151,12 @@ TEST_P(WarmEqualsColdToo, WithHardlyAnyMemory) {
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     SCOPED_TRACE(i);
     EXPECT_TRUE(same_bits(server.run(prompts[i]), wanted[i]));
-    if (server.receipt.source == StartSource::kSnapshotInPlace) in_place += server.receipt.restored;
+    if (server.receipt.source == plan::StartSource::kSnapshotInPlace)
+      in_place += server.receipt.restored;
   }
-  const CacheStatus status = server.cache().status();
+  const cache::CacheStatus status = server.cache().status();
   EXPECT_LE(status.peak, status.budget);
-  if (StateNeeds::of(model_.engine->shape()).snapshot) {
+  if (tree::StateNeeds::of(model_.engine->shape()).snapshot) {
     EXPECT_GT(in_place, 3 * length_of(system_));
     EXPECT_GT(status.slot_snapshot_count, 0U);
   }
@@ -168,11 +169,11 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
   CachedServer server(*model_.engine, kAmple);
   server.run(prompt);
   server.run(turn(40, 5));
-  const MemoryTier& memory = server.cache().memory();
-  const Match match = memory.match(kSpace, server.keys(prompt));
+  const cache::MemoryTier& memory = server.cache().memory();
+  const tree::Match match = memory.match(kSpace, server.keys(prompt));
   ASSERT_FALSE(match.stops.empty());
   std::vector<std::span<const std::byte>> places;
-  for (const Stop& stop : match.stops) {
+  for (const tree::Stop& stop : match.stops) {
     if (const auto snapshot = memory.tree().snapshot(stop.node))
       places.push_back(snapshot->bytes());
   }
@@ -196,16 +197,16 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
 }
 
 // Failure 1 of the design: a companion that cannot be trimmed, or answers nonsense.
-class StubbornCompanion final : public Companion {
+class StubbornCompanion final : public engine::Companion {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "stubborn"; }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return {}; }
-  Followed follow(SlotId, const CompanionPoint& point) noexcept override {
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return {}; }
+  engine::Followed follow(SlotId, const engine::CompanionPoint& point) noexcept override {
     return {.held = ++calls_ % 2 == 0 ? -1 : length_of(point.tokens) + 100};
   }
   void advance(SlotId, TokenSpan, TokenPos) noexcept override {}
-  void draft(std::span<DraftWish>) noexcept override {}
-  CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
+  void draft(std::span<engine::DraftWish>) noexcept override {}
+  engine::CompanionSaved save(SlotId, std::span<const TokenRange>, TokenPos) noexcept override {
     return {};
   }
 
@@ -217,7 +218,7 @@ TEST_P(WarmEqualsColdToo, WhateverACompanionAnswers) {
   const std::vector<Tokens> prompts = {system_ + turn(150, 2) + header_,
                                        system_ + turn(100, 4) + header_,
                                        system_ + turn(150, 2) + turn(20, 3) + header_};
-  const auto run_all = [&](Companion* companion) {
+  const auto run_all = [&](engine::Companion* companion) {
     model_.engine->clear(kSlot);
     CachedServer server(*model_.engine, kAmple, {}, companion);
     std::vector<Answer> answers;

@@ -14,11 +14,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-using holdfast::llama_engine::find_full_size_shape;
-using holdfast::llama_engine::full_size_shapes;
-using holdfast::llama_engine::FullSizeShape;
-using holdfast::llama_engine::FullSizeSpec;
-using holdfast::llama_engine::kFullSizeVocabulary;
+namespace llama = holdfast::llama;
 
 struct Wish {
   std::string shape;
@@ -33,7 +29,7 @@ void print_help() {
   std::printf(
       "holdfast-genmodel --shape NAME --out FILE [options]\n"
       "Writes a model with random weights and the sizes of a real one, for measurements.\n\n");
-  for (const FullSizeShape& shape : full_size_shapes()) {
+  for (const llama::FullSizeShape& shape : llama::full_size_shapes()) {
     std::printf("  %-14s %s\n", std::string(shape.name).c_str(), std::string(shape.what).c_str());
   }
   std::printf(
@@ -44,7 +40,7 @@ void print_help() {
       "  --force           replaces FILE if it exists\n\n"
       "Vocabularies have %u tokens at most, which keeps files small: they decide nothing\n"
       "about the states.\n",
-      kFullSizeVocabulary);
+      llama::kFullSizeVocabulary);
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& what_to_do) {
@@ -54,7 +50,8 @@ void print_help() {
 
 std::string shape_names() {
   std::string names;
-  for (const FullSizeShape& shape : full_size_shapes()) names += " " + std::string(shape.name);
+  for (const llama::FullSizeShape& shape : llama::full_size_shapes())
+    names += " " + std::string(shape.name);
   return names;
 }
 
@@ -101,8 +98,8 @@ Wish parse(const std::vector<std::string>& args) {
   return wish;
 }
 
-FullSizeSpec spec_of(const Wish& wish) {
-  const FullSizeShape* shape = find_full_size_shape(wish.shape);
+llama::FullSizeSpec spec_of(const Wish& wish) {
+  const llama::FullSizeShape* shape = llama::find_full_size_shape(wish.shape);
   if (shape == nullptr) {
     const std::string what =
         wish.shape.empty() ? "no shape was named." : "there is no shape " + wish.shape + ".";
@@ -128,11 +125,11 @@ void show_progress(std::size_t done, std::size_t all) {
 
 int main(int argc, char** argv) {
   const Wish wish = parse({argv + 1, argv + argc});
-  FullSizeSpec spec = spec_of(wish);
+  llama::FullSizeSpec spec = spec_of(wish);
   spec.progress = show_progress;
   // Under another name until it is whole, so that nobody loads half of a model.
   const fs::path part = wish.out + ".part";
-  const auto written = holdfast::llama_engine::write_full_size_model(spec, part);
+  const auto written = holdfast::llama::write_full_size_model(spec, part);
   std::error_code error;
   if (written.ok()) fs::rename(part, wish.out, error);
   if (written.ok() && !error) return 0;

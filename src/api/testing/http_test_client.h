@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::api {
 
 struct TestAnswer {
   int status = 0;    // 0: the connection ended before a whole head
@@ -172,4 +172,4 @@ class TestClient {
   long last_result_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::api

@@ -13,16 +13,16 @@
 #include "engine/llama/llama_config.h"
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
 constexpr unsigned kSeed = 3;
 constexpr int kSlots = 2;
 
-std::unique_ptr<Engine> tiny_engine(const std::string& arch) {
+std::unique_ptr<engine::Engine> tiny_engine(const std::string& arch) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("holdfast-draft-" + std::to_string(::getpid()) + "-" + arch + ".gguf");
-  const auto written = llama_engine::write_tiny_model({.arch = arch}, 42, path.string());
+  const auto written = llama::write_tiny_model({.arch = arch}, 42, path.string());
   EXPECT_TRUE(written.ok()) << written.error().message;
   LlamaConfig config;
   config.model_path = path.string();
@@ -61,25 +61,26 @@ class DraftModelOnLlama : public ::testing::TestWithParam<const char*> {
     read.push_back(next);
     for (std::size_t at = 0; at < read.size(); at += 64) {
       const auto chunk = TokenSpan(read).subspan(at, std::min<std::size_t>(64, read.size() - at));
-      EXPECT_TRUE(reference_->prefill(slot, chunk, LogitsOf::kLastToken).ok());
+      EXPECT_TRUE(reference_->prefill(slot, chunk, engine::LogitsOf::kLastToken).ok());
     }
     Tokens draft;
     while (length_of(draft) < most) {
       const auto logits = reference_->logits(slot, 0);
       draft.push_back(static_cast<Token>(std::ranges::max_element(logits) - logits.begin()));
-      EXPECT_TRUE(reference_->decode(std::vector{DecodeStep{slot, {&draft.back(), 1}}}).ok());
+      EXPECT_TRUE(
+          reference_->decode(std::vector{engine::DecodeStep{slot, {&draft.back(), 1}}}).ok());
     }
     return draft;
   }
 
-  void compare(const DraftWish& wish, const Tokens& told) {
+  void compare(const engine::DraftWish& wish, const Tokens& told) {
     const Tokens expected = greedy(told, wish.next, wish.most);
     compared_ += length_of(expected);
     same_ += common_prefix(wish.draft, expected);
   }
 
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Engine> reference_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<engine::Engine> reference_;
   TokenPos compared_ = 0;
   TokenPos same_ = 0;
 };
@@ -87,21 +88,21 @@ class DraftModelOnLlama : public ::testing::TestWithParam<const char*> {
 TEST_P(DraftModelOnLlama, DraftsWhatTheModelGoesOnWith) {
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
-  DraftModel model(*engine_);
+  engine::DraftModel model(*engine_);
   std::vector<Tokens> told(kSlots);
   for (int i = 0; i < kSlots; ++i) {
     told[static_cast<std::size_t>(i)] = some_tokens(random, 150);
     model.advance(SlotId{i}, told[static_cast<std::size_t>(i)], 0);
   }
   for (int step = 0; step < 24; ++step) {
-    std::vector<DraftWish> wishes(kSlots);
+    std::vector<engine::DraftWish> wishes(kSlots);
     for (int i = 0; i < kSlots; ++i) {
       wishes[static_cast<std::size_t>(i)].slot = SlotId{i};
       wishes[static_cast<std::size_t>(i)].next = static_cast<Token>('a' + random() % 20);
       wishes[static_cast<std::size_t>(i)].most = 1 + static_cast<TokenPos>(random() % 5);
     }
     model.draft(wishes);
-    for (const DraftWish& wish : wishes) {
+    for (const engine::DraftWish& wish : wishes) {
       Tokens& mine = told[static_cast<std::size_t>(wish.slot.value)];
       compare(wish, mine);
       Tokens kept = {wish.next};
@@ -120,17 +121,17 @@ TEST_P(DraftModelOnLlama, DraftsWhatTheModelGoesOnWith) {
 
 TEST_P(DraftModelOnLlama, ComesBackFromMemory) {
   std::mt19937 random(kSeed);
-  DraftModel model(*engine_);
+  engine::DraftModel model(*engine_);
   const Tokens told = some_tokens(random, 200);
   model.advance(SlotId{0}, told, 0);
   const std::vector<TokenRange> blocks = {{0, 64}, {64, 128}, {128, 192}, {192, 200}};
-  const CompanionSaved saved = model.save(SlotId{0}, blocks, length_of(told));
-  std::vector<RowsView> rows;
+  const engine::CompanionSaved saved = model.save(SlotId{0}, blocks, length_of(told));
+  std::vector<engine::RowsView> rows;
   for (std::size_t i = 0; i < saved.rows.size(); ++i) {
     if (saved.rows[i].empty()) continue;
     EXPECT_LE(saved.rows[i].bytes.size(),
               model.shape().bytes_per_token * static_cast<ByteCount>(blocks[i].length()));
-    RowsView view;
+    engine::RowsView view;
     view.begin = view.block_begin = blocks[i].begin;
     view.end = view.block_end = blocks[i].end;
     view.checksum = saved.rows[i].checksum;
@@ -139,14 +140,14 @@ TEST_P(DraftModelOnLlama, ComesBackFromMemory) {
   }
   const Tokens other = some_tokens(random, 90);
   static_cast<void>(model.follow(SlotId{0}, {.tokens = other}));
-  std::vector<DraftWish> wishes(1);
+  std::vector<engine::DraftWish> wishes(1);
   wishes[0].next = 'q';
   wishes[0].most = 5;
   model.draft(wishes);
   compare(wishes[0], other);
 
-  CompanionPoint point{.tokens = told, .rows = rows, .place = saved.place};
-  const Followed followed = model.follow(SlotId{0}, point);
+  engine::CompanionPoint point{.tokens = told, .rows = rows, .place = saved.place};
+  const engine::Followed followed = model.follow(SlotId{0}, point);
   EXPECT_EQ(followed.held, 200) << followed.missing;
   EXPECT_EQ(followed.from_memory, 200);
   model.draft(wishes);
@@ -160,4 +161,4 @@ INSTANTIATE_TEST_SUITE_P(Architectures, DraftModelOnLlama,
                          [](const auto& arch) { return std::string(arch.param); });
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <tuple>
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -195,4 +195,4 @@ std::vector<EngineDevice> engine_devices() {
   return devices;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 inline constexpr std::string_view kBuiltInVariant = "built-in";
 
@@ -57,4 +57,4 @@ struct EngineDevice {
 // The folder that libllama lies in.
 [[nodiscard]] std::string engine_folder();
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

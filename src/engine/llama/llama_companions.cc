@@ -8,7 +8,7 @@
 #include "engine/llama/llama_mtp.h"
 #include "engine/ngram.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -71,7 +71,7 @@ Result<void> add_draft_model(LoadedModel& loaded, const llama_model& model, Llam
   if (!shape) return shape.error();
   auto engine = LlamaEngine::create(*small, settings, std::move(*shape));
   if (!engine) return engine.error();
-  loaded.companion = std::make_unique<DraftModel>(**engine);
+  loaded.companion = std::make_unique<engine::DraftModel>(**engine);
   loaded.draft_engine = std::move(*engine);
   return {};
 }
@@ -130,7 +130,7 @@ Result<void> add_companion(LoadedModel& loaded, DraftSource source,
     case DraftSource::kMtp: added = add_mtp(loaded, std::move(model), primary, config); break;
     case DraftSource::kDraft: added = add_draft_model(loaded, *model, primary, config); break;
     case DraftSource::kNgram:
-      loaded.companion = std::make_unique<NgramCompanion>(primary.slot_count());
+      loaded.companion = std::make_unique<engine::NgramCompanion>(primary.slot_count());
       break;
     case DraftSource::kAuto:
     case DraftSource::kOff: break;
@@ -144,4 +144,4 @@ Result<void> add_companion(LoadedModel& loaded, DraftSource source,
   return {};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -8,7 +8,7 @@
 #include "engine/llama/llama_config.h"
 #include "engine/llama/llama_engine.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 // The file's weights, or what is wrong with it.
 [[nodiscard]] Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
@@ -29,4 +29,4 @@ namespace holdfast {
                                          std::shared_ptr<llama_model> model, LlamaEngine& primary,
                                          const LlamaConfig& config);
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -12,7 +12,7 @@
 #include "engine/text.h"
 #include "state/drafts.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 enum class FlashAttention { kAuto, kOn, kOff };
 
@@ -63,11 +63,11 @@ struct LlamaConfig {
 };
 
 struct LoadedModel {
-  std::shared_ptr<const TextModel> text;
-  std::unique_ptr<Engine> engine;
-  std::unique_ptr<Engine> draft_engine;  // that the companion runs on, where it has one
-  std::unique_ptr<Companion> companion;  // null: none
-  std::string companion_note;            // why there is none although one was asked for
+  std::shared_ptr<const engine::TextModel> text;
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<engine::Engine> draft_engine;  // that the companion runs on, where it has one
+  std::unique_ptr<engine::Companion> companion;  // null: none
+  std::string companion_note;                    // why there is none although one was asked for
   bool on_gpu = false;
 };
 
@@ -86,4 +86,4 @@ void set_llama_log(std::function<void(int level, const std::string& line)> sink)
 // The same with the processor features that it uses, for --version.
 [[nodiscard]] std::string llama_library_info();
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

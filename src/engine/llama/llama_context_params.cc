@@ -4,7 +4,7 @@
 #include <map>
 #include <thread>
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -95,4 +95,4 @@ Result<llama_context_params> make_context_params(const LlamaConfig& config) {
   return params;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

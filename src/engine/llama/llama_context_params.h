@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "engine/llama/llama_config.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 [[nodiscard]] Result<ggml_type> cache_type_from_name(const std::string& name,
                                                      const std::string& flag);
@@ -16,4 +16,4 @@ namespace holdfast {
 // Parameters for a context of `config.slots` streams of `config.context_tokens`.
 [[nodiscard]] Result<llama_context_params> make_context_params(const LlamaConfig& config);
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -218,4 +218,4 @@ void LlamaCopies::take_part(std::unique_lock<std::mutex>& lock, Stage& own) {
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -32,7 +32,7 @@
 
 #include "base/thread_annotations.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 // Whether the processor can reach the tensor's bytes itself.
 [[nodiscard]] bool on_host(const ggml_tensor* tensor);
@@ -95,4 +95,4 @@ class LlamaCopies {
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

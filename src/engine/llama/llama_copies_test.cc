@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
 // Tensors in the processor's own memory. With threads for everything, they are moved as a card's
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, Copies,
                                          LlamaCopies::Threads::kAlways));
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

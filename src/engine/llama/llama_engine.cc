@@ -16,7 +16,7 @@
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_threads.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -24,8 +24,8 @@ llama_memory_t memory_of(const llama_context* context) {
   return llama_get_memory(const_cast<llama_context*>(context));
 }
 
-llama_state_seq_flags flags_of(SaveScope scope) {
-  return scope == SaveScope::kSnapshot ? LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY : 0;
+llama_state_seq_flags flags_of(engine::SaveScope scope) {
+  return scope == engine::SaveScope::kSnapshot ? LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY : 0;
 }
 
 std::uint32_t blob_head(std::span<const std::byte> bytes) {
@@ -167,27 +167,27 @@ TokenPos LlamaEngine::taken_back_after(TokenPos count) const {
   return step ? std::min(count - 1, rollback_depth_) : 0;
 }
 
-Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) {
+Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, engine::LogitsOf logits) {
   const TokenPos count = length_of(chunk);
   CHECK(count >= 1 && count <= chunk_tokens_max_);
   CHECK(length(slot) + count <= context_tokens_);
   forget_outputs();
   for (TokenPos i = 0; i < count; ++i) {
-    const bool wanted = logits == LogitsOf::kLastToken && i + 1 == count;
+    const bool wanted = logits == engine::LogitsOf::kLastToken && i + 1 == count;
     append_to_batch(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
   }
   if (auto run = run_batch({&slot, 1}, count); !run) return run;
-  note_batch(slot, 0, count, logits == LogitsOf::kLastToken ? 1 : 0);
+  note_batch(slot, 0, count, logits == engine::LogitsOf::kLastToken ? 1 : 0);
   return {};
 }
 
-Result<void> LlamaEngine::decode(std::span<const DecodeStep> steps) {
+Result<void> LlamaEngine::decode(std::span<const engine::DecodeStep> steps) {
   CHECK(!steps.empty());
   forget_outputs();
   const TokenPos count = length_of(steps.front().tokens);
   CHECK(count >= 1 && count <= decode_tokens_max_);
   std::vector<SlotId> slots;
-  for (const DecodeStep& step : steps) {
+  for (const engine::DecodeStep& step : steps) {
     CHECK(length_of(step.tokens) == count);
     CHECK(slots.empty() || (count == 1 ? slots.back().value < step.slot.value
                                        : slots.back().value + 1 == step.slot.value));
@@ -211,7 +211,7 @@ int LlamaEngine::batch_row(SlotId slot, TokenPos row) const {
   return now.batch_begin + now.batch_tokens - now.outputs + row;
 }
 
-Result<Sampled> LlamaEngine::sample(SlotId slot, Sampler& sampler, TokenPos row) {
+Result<engine::Sampled> LlamaEngine::sample(SlotId slot, engine::Sampler& sampler, TokenPos row) {
   return static_cast<LlamaSampler&>(sampler).sample(context_.get(), batch_row(slot, row),
                                                     logits(slot, row));
 }
@@ -222,7 +222,8 @@ std::span<const float> LlamaEngine::logits(SlotId slot, TokenPos row) {
 
 // The sampling chain takes logits from the context alone, so they are put there, over a row
 // that nobody reads any more.
-Result<Sampled> LlamaEngine::sample_kept(std::span<const float> logits, Sampler& sampler) {
+Result<engine::Sampled> LlamaEngine::sample_kept(std::span<const float> logits,
+                                                 engine::Sampler& sampler) {
   if (!can_sample_kept() || logits.size() != vocabulary_) {
     return engine_error("Logits that were kept cannot be used.");
   }
@@ -270,21 +271,21 @@ bool LlamaEngine::can_cut(SlotId slot, TokenPos position) const {
   return snapshot_allows_cut(now, position) && window_allows_cut(slot, position);
 }
 
-CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
-  if (!can_cut(slot, position)) return CutAnswer::kRefused;
+engine::CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
+  if (!can_cut(slot, position)) return engine::CutAnswer::kRefused;
   SlotState& now = state(slot);
-  if (position == now.length) return CutAnswer::kDone;
+  if (position == now.length) return engine::CutAnswer::kDone;
   if (position == 0) {
     clear(slot);
-    return CutAnswer::kDone;
+    return engine::CutAnswer::kDone;
   }
   if (!llama_memory_seq_rm(memory_of(context_.get()), slot.value, position, -1)) {
-    return CutAnswer::kRefused;
+    return engine::CutAnswer::kRefused;
   }
   now.length = position;
   now.outputs = 0;
   now.rollback_left = 0;
-  return CutAnswer::kDone;
+  return engine::CutAnswer::kDone;
 }
 
 bool LlamaEngine::can_take_back(TokenPos count) const {
@@ -299,12 +300,12 @@ void LlamaEngine::clear(SlotId slot) {
 
 // --- saving and loading ----------------------------------------------------
 
-Result<SavedState> LlamaEngine::save(SlotId slot, SaveScope scope) const {
+Result<engine::SavedState> LlamaEngine::save(SlotId slot, engine::SaveScope scope) const {
   if (length(slot) == 0) return invalid_argument("slot", "An empty slot has no state to save.");
-  if (scope == SaveScope::kSnapshot && !has_uncuttable_part()) {  // X8
+  if (scope == engine::SaveScope::kSnapshot && !has_uncuttable_part()) {  // X8
     return Error{ErrorCode::kUnsupported, "This model's state has no part to snapshot.", ""};
   }
-  SavedState saved{.scope = scope, .length = length(slot), .checksum = 0, .bytes = {}};
+  engine::SavedState saved{.scope = scope, .length = length(slot), .checksum = 0, .bytes = {}};
   const auto flags = flags_of(scope);
   saved.bytes.resize(llama_state_seq_get_size_ext(context_.get(), slot.value, flags));
   llama_synchronize(context_.get());
@@ -321,8 +322,8 @@ Result<SavedState> LlamaEngine::save(SlotId slot, SaveScope scope) const {
   return saved;
 }
 
-Result<void> LlamaEngine::load(SlotId slot, const SavedStateView& saved) {
-  const bool keeps_extents = saved.scope == SaveScope::kSnapshot;
+Result<void> LlamaEngine::load(SlotId slot, const engine::SavedStateView& saved) {
+  const bool keeps_extents = saved.scope == engine::SaveScope::kSnapshot;
   const auto refuse = [&](std::string why) -> Result<void> {
     clear(slot);  // X6
     return engine_error("A saved state was refused: " + std::move(why));
@@ -381,21 +382,22 @@ Result<const LlamaRowMap*> LlamaEngine::any_row_map(SlotId empty_slot) {
     if (map != nullptr) return map.get();
   }
   const Token any = 0;
-  if (auto run = prefill(empty_slot, {&any, 1}, LogitsOf::kLastToken); !run) return run.error();
+  if (auto run = prefill(empty_slot, {&any, 1}, engine::LogitsOf::kLastToken); !run)
+    return run.error();
   auto map = row_map(empty_slot);
   clear(empty_slot);
   return map;
 }
 
-Result<ExtentRows> LlamaEngine::save_rows(SlotId slot, TokenPos begin, TokenPos end) const {
+Result<engine::ExtentRows> LlamaEngine::save_rows(SlotId slot, TokenPos begin, TokenPos end) const {
   const TokenRange block{begin, end};
   auto rows = save_rows(slot, {&block, 1});
   if (!rows) return rows.error();
   return std::move(rows->front());
 }
 
-Result<std::vector<ExtentRows>> LlamaEngine::save_rows(SlotId slot,
-                                                       std::span<const TokenRange> blocks) const {
+Result<std::vector<engine::ExtentRows>> LlamaEngine::save_rows(
+    SlotId slot, std::span<const TokenRange> blocks) const {
   for (const TokenRange& block : blocks) {
     CHECK(block.begin >= 0 && !block.empty() && block.end <= length(slot));
   }
@@ -405,16 +407,16 @@ Result<std::vector<ExtentRows>> LlamaEngine::save_rows(SlotId slot,
   llama_synchronize(context_.get());
   auto map = row_map(slot);
   if (!map) return map.error();
-  std::vector<ExtentRows> all;
+  std::vector<engine::ExtentRows> all;
   for (const TokenRange& block : blocks) {
-    ExtentRows& rows = all.emplace_back(ExtentRows{block.begin, block.end, 0, {}});
+    engine::ExtentRows& rows = all.emplace_back(engine::ExtentRows{block.begin, block.end, 0, {}});
     rows.bytes.resize((*map)->row_bytes() * static_cast<std::size_t>(block.length()));
   }
   (*map)->copy_out(all, copies_);
   return all;
 }
 
-Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
+Result<void> LlamaEngine::restore(SlotId slot, const engine::RestorePoint& point) {
   clear(slot);
   const TokenPos length = length_of(point.tokens);
   const auto refuse = [&](const std::string& why) -> Result<void> {
@@ -426,7 +428,7 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
   if (!known) return refuse(known.error().message);
   const LlamaRowMap* map = *known;
   TokenPos covered = 0;
-  for (const RowsView& rows : point.rows) {
+  for (const engine::RowsView& rows : point.rows) {
     if (rows.begin != covered) return refuse("it has a gap.");
     const auto count = static_cast<std::size_t>(rows.block_end - rows.block_begin);
     if (rows.bytes.size() != map->row_bytes() * count) return refuse("it is not of this engine.");
@@ -435,7 +437,7 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
   if (map->row_bytes() > 0 && covered < length) return refuse("it has a gap.");
   if (has_uncuttable_part()) {
     if (!point.snapshot || point.snapshot->length != length ||
-        point.snapshot->scope != SaveScope::kSnapshot) {
+        point.snapshot->scope != engine::SaveScope::kSnapshot) {
       return refuse("its snapshot is missing or of another length.");
     }
     if (hash_bytes(point.snapshot->bytes) != point.snapshot->checksum ||
@@ -457,7 +459,7 @@ Result<void> LlamaEngine::restore(SlotId slot, const RestorePoint& point) {
 // them into the first free ones, so a round trip is all it takes.
 Result<void> LlamaEngine::normalize(SlotId slot) {
   if (shape_.find(PartKind::kWindow) == nullptr || length(slot) == 0) return {};
-  const auto saved = save(slot, SaveScope::kSnapshot);
+  const auto saved = save(slot, engine::SaveScope::kSnapshot);
   if (!saved) {
     clear(slot);
     return saved.error();
@@ -483,4 +485,4 @@ std::vector<std::string> LlamaEngine::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

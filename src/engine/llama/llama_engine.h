@@ -39,12 +39,12 @@
 #include "engine/llama/llama_copies.h"
 #include "engine/llama/llama_handles.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 class LlamaRowMap;
 class LlamaThreads;
 
-class LlamaEngine final : public Engine {
+class LlamaEngine final : public engine::Engine {
  public:
   // Measures the shape of a model's state in a small throw-away context.
   [[nodiscard]] static Result<StateShape> measure_shape(llama_model* model,
@@ -63,14 +63,16 @@ class LlamaEngine final : public Engine {
   [[nodiscard]] TokenPos decode_tokens_max() const override { return decode_tokens_max_; }
   [[nodiscard]] bool can_take_back(TokenPos count) const override;
 
-  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override;
-  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override;
-  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override;
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk,
+                                     engine::LogitsOf logits) override;
+  [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep> steps) override;
+  [[nodiscard]] Result<engine::Sampled> sample(SlotId slot, engine::Sampler& sampler,
+                                               TokenPos row) override;
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override;
   [[nodiscard]] bool can_sample_kept() const override { return output_row_ >= 0; }
   [[nodiscard]] std::size_t logits_count() const override { return vocabulary_; }
-  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
-                                            Sampler& sampler) override;
+  [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
+                                                    engine::Sampler& sampler) override;
 
   // For an MTP head (LlamaConfig::mtp): the model's hidden row of one of the tokens
   // that the engine's latest batch, prefill or decode, appended to the slot. `row`
@@ -81,18 +83,19 @@ class LlamaEngine final : public Engine {
   // For another context of the same model, which computes when this one does not.
   [[nodiscard]] const LlamaThreads& threads() const { return *threads_; }
 
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
+  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override;
 
-  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& state) override;
+  [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
+                                                engine::SaveScope scope) const override;
+  [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& state) override;
 
-  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
-                                             TokenPos end) const override;
-  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+  [[nodiscard]] Result<engine::ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                                     TokenPos end) const override;
+  [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override;
-  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override;
+  [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId slot) override;
   void wait() const override;
 
@@ -152,4 +155,4 @@ class LlamaEngine final : public Engine {
   int output_row_ = -1;  // one with logits, of the latest batch; -1: there is none
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

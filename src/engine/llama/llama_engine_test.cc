@@ -17,11 +17,11 @@
 #include "base/hash.h"
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
-using llama_engine::TinySpec;
-using llama_engine::write_tiny_model;
+using llama::TinySpec;
+using llama::write_tiny_model;
 
 constexpr SlotId kSlot{0};
 constexpr SlotId kOther{1};
@@ -62,26 +62,26 @@ Tokens random_tokens(TokenPos count, unsigned seed) {
   return tokens;
 }
 
-void prefill(Engine& engine, SlotId slot, TokenSpan tokens) {
+void prefill(engine::Engine& engine, SlotId slot, TokenSpan tokens) {
   while (!tokens.empty()) {
     const auto n = std::min<std::size_t>(kChunk, tokens.size());
     const bool last = n == tokens.size();
-    const auto run =
-        engine.prefill(slot, tokens.first(n), last ? LogitsOf::kLastToken : LogitsOf::kNone);
+    const auto run = engine.prefill(slot, tokens.first(n),
+                                    last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
     ASSERT_TRUE(run.ok()) << run.error().message;
     tokens = tokens.subspan(n);
   }
 }
 
 // Logits of the next `count` greedy tokens, as bytes to compare.
-std::vector<float> decode_greedily(Engine& engine, SlotId slot, int count) {
+std::vector<float> decode_greedily(engine::Engine& engine, SlotId slot, int count) {
   std::vector<float> all;
   for (int i = 0; i < count; ++i) {
     const auto row = engine.logits(slot);
     all.insert(all.end(), row.begin(), row.end());
     const auto best = std::ranges::max_element(row) - row.begin();
     const auto token = static_cast<Token>(best);
-    const DecodeStep step{slot, {&token, 1}};
+    const engine::DecodeStep step{slot, {&token, 1}};
     EXPECT_TRUE(engine.decode({&step, 1}).ok());
   }
   return all;
@@ -91,13 +91,13 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-void expect_sound(const Engine& engine) {
+void expect_sound(const engine::Engine& engine) {
   const auto violations = engine.check();
   EXPECT_TRUE(violations.empty()) << violations.front();
 }
 
 // What a slot that has read nothing else answers.
-std::vector<float> cold_logits(Engine& engine, const Tokens& prompt, int count) {
+std::vector<float> cold_logits(engine::Engine& engine, const Tokens& prompt, int count) {
   engine.clear(kOther);
   prefill(engine, kOther, prompt);
   auto logits = decode_greedily(engine, kOther, count);
@@ -115,7 +115,7 @@ Tokens joined(Tokens a, const Tokens& b) {
 class EveryArchitecture : public ::testing::TestWithParam<std::string> {
  protected:
   LoadedModel model_ = load_tiny(GetParam());
-  Engine& engine_ = *model_.engine;
+  engine::Engine& engine_ = *model_.engine;
   const Tokens head_ = random_tokens(2 * kChunk, 1);
   const Tokens tail_ = random_tokens(kChunk, 2);
   const Tokens other_tail_ = random_tokens(kChunk, 3);
@@ -130,7 +130,7 @@ TEST_P(EveryArchitecture, TwoSlotsGiveTheSameBits) {
 
 TEST_P(EveryArchitecture, AWholeStateContinuesElsewhereBitForBit) {
   prefill(engine_, kSlot, head_);
-  const auto saved = engine_.save(kSlot, SaveScope::kWhole);
+  const auto saved = engine_.save(kSlot, engine::SaveScope::kWhole);
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   prefill(engine_, kOther, other_tail_);  // what was there must not matter
   const auto loaded = engine_.load(kOther, *saved);
@@ -143,7 +143,7 @@ TEST_P(EveryArchitecture, AWholeStateContinuesElsewhereBitForBit) {
 
 TEST_P(EveryArchitecture, ASnapshotGoesBackBitForBit) {
   prefill(engine_, kSlot, head_);
-  const auto snapshot = engine_.save(kSlot, SaveScope::kSnapshot);
+  const auto snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot);
   if (engine_.shape().cuts_anywhere()) {  // X8
     ASSERT_FALSE(snapshot.ok());
     EXPECT_EQ(snapshot.error().code, ErrorCode::kUnsupported);
@@ -162,9 +162,9 @@ TEST_P(EveryArchitecture, ASnapshotGoesBackBitForBit) {
 
 TEST_P(EveryArchitecture, ACutIsExactOrRefusedWithNothingChanged) {
   prefill(engine_, kSlot, joined(head_, other_tail_));
-  const CutAnswer answer = engine_.cut(kSlot, length_of(head_));
+  const engine::CutAnswer answer = engine_.cut(kSlot, length_of(head_));
   expect_sound(engine_);
-  if (answer == CutAnswer::kDone) {
+  if (answer == engine::CutAnswer::kDone) {
     prefill(engine_, kSlot, tail_);
     const auto after = decode_greedily(engine_, kSlot, 5);
     EXPECT_TRUE(same_bits(after, cold_logits(engine_, joined(head_, tail_), 5)));
@@ -180,9 +180,9 @@ TEST_P(EveryArchitecture, ACutIsExactOrRefusedWithNothingChanged) {
 // X6, X7: whatever is wrong with a state, the slot is empty afterwards and works.
 TEST_P(EveryArchitecture, BadStatesAreRefusedAndLeaveAnEmptySlot) {
   prefill(engine_, kSlot, head_);
-  const auto good = engine_.save(kSlot, SaveScope::kWhole);
+  const auto good = engine_.save(kSlot, engine::SaveScope::kWhole);
   ASSERT_TRUE(good.ok());
-  std::vector<SavedState> bad(6, *good);
+  std::vector<engine::SavedState> bad(6, *good);
   bad[0].length = 0;                                      // empty
   bad[1].length += 1;                                     // claims more than it holds
   bad[2].bytes[bad[2].bytes.size() / 2] ^= std::byte{4};  // damaged
@@ -201,8 +201,9 @@ TEST_P(EveryArchitecture, BadStatesAreRefusedAndLeaveAnEmptySlot) {
 }
 
 // The rows of a slot in blocks, as a cache keeps them.
-std::vector<ExtentRows> save_blocks(const Engine& engine, SlotId slot, TokenPos block) {
-  std::vector<ExtentRows> blocks;
+std::vector<engine::ExtentRows> save_blocks(const engine::Engine& engine, SlotId slot,
+                                            TokenPos block) {
+  std::vector<engine::ExtentRows> blocks;
   if (engine.shape().find(PartKind::kExtent) == nullptr) return blocks;
   for (TokenPos at = 0; at < engine.length(slot); at += block) {
     auto rows = engine.save_rows(slot, at, std::min(at + block, engine.length(slot)));
@@ -212,26 +213,26 @@ std::vector<ExtentRows> save_blocks(const Engine& engine, SlotId slot, TokenPos 
   return blocks;
 }
 
-std::vector<RowsView> views_of(const std::vector<ExtentRows>& blocks) {
+std::vector<engine::RowsView> views_of(const std::vector<engine::ExtentRows>& blocks) {
   return {blocks.begin(), blocks.end()};
 }
 
-std::optional<SavedStateView> view_if(bool wanted, const SavedState& state) {
-  return wanted ? std::optional<SavedStateView>(state) : std::nullopt;
+std::optional<engine::SavedStateView> view_if(bool wanted, const engine::SavedState& state) {
+  return wanted ? std::optional<engine::SavedStateView>(state) : std::nullopt;
 }
 
 TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
   const bool needs_snapshot = !engine_.shape().cuts_anywhere();
   prefill(engine_, kSlot, head_);
-  SavedState snapshot;
-  if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  engine::SavedState snapshot;
+  if (needs_snapshot) snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
   prefill(engine_, kSlot, other_tail_);  // rows beyond the point that is restored
   const auto blocks = save_blocks(engine_, kSlot, 48);
   const auto rows = views_of(blocks);
   engine_.clear(kSlot);
   prefill(engine_, kOther, tail_);  // what was there must not matter
 
-  const RestorePoint point{head_, rows, view_if(needs_snapshot, snapshot)};
+  const engine::RestorePoint point{head_, rows, view_if(needs_snapshot, snapshot)};
   const auto restored = engine_.restore(kOther, point);
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(engine_.length(kOther), length_of(head_));
@@ -244,11 +245,11 @@ TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
 TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
   const bool needs_snapshot = !engine_.shape().cuts_anywhere();
   prefill(engine_, kSlot, head_);
-  SavedState snapshot;
-  if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  engine::SavedState snapshot;
+  if (needs_snapshot) snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
   auto blocks = save_blocks(engine_, kSlot, 32);
-  const auto refused = [&](const std::vector<RowsView>& rows,
-                           const std::optional<SavedStateView>& state) {
+  const auto refused = [&](const std::vector<engine::RowsView>& rows,
+                           const std::optional<engine::SavedStateView>& state) {
     return !engine_.restore(kOther, {head_, rows, state}).ok() && engine_.length(kOther) == 0;
   };
   const auto good = view_if(needs_snapshot, snapshot);
@@ -266,7 +267,7 @@ TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
   }
   if (needs_snapshot) {
     EXPECT_TRUE(refused(views_of(blocks), std::nullopt)) << "without a snapshot";
-    SavedState shifted = snapshot;
+    engine::SavedState shifted = snapshot;
     shifted.length -= 1;
     EXPECT_TRUE(refused(views_of(blocks), shifted)) << "a snapshot of another place";
   }
@@ -278,16 +279,16 @@ TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
 TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
   if (engine_.shape().cuts_anywhere()) return;
   prefill(engine_, kSlot, head_);
-  const SavedState snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  const engine::SavedState snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
   const auto blocks = save_blocks(engine_, kSlot, 64);
-  const auto restore = [&](const SavedState& state) {
-    return engine_.restore(kOther, {head_, views_of(blocks), SavedStateView(state)}).ok();
+  const auto restore = [&](const engine::SavedState& state) {
+    return engine_.restore(kOther, {head_, views_of(blocks), engine::SavedStateView(state)}).ok();
   };
   ASSERT_TRUE(restore(snapshot));
   constexpr std::size_t kHead = 8, kFields = 160;
   for (std::size_t at = kHead; at < std::min(kFields, snapshot.bytes.size() - 4); at += 4) {
     for (const std::uint32_t value : {0U, 1U, 1000U, 0x7FFFFFFFU, 0xFFFFFFFFU}) {
-      SavedState forged = snapshot;
+      engine::SavedState forged = snapshot;
       std::memcpy(forged.bytes.data() + at, &value, sizeof value);
       forged.checksum = hash_bytes(forged.bytes);
       EXPECT_TRUE(restore(forged) || engine_.length(kOther) == 0);
@@ -295,7 +296,7 @@ TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
     }
   }
   for (std::size_t length = kHead; length < snapshot.bytes.size(); length += 997) {
-    SavedState cut = snapshot;
+    engine::SavedState cut = snapshot;
     cut.bytes.resize(length);
     cut.checksum = hash_bytes(cut.bytes);
     EXPECT_FALSE(restore(cut)) << length;
@@ -306,15 +307,15 @@ TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
 // What is sampled from kept logits is what was sampled from them when they were new, by any
 // sampler, after whatever else has been computed.
 TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
-  SamplingParams greedy;
+  engine::SamplingParams greedy;
   greedy.temperature = 0.0F;
-  SamplingParams warm;
+  engine::SamplingParams warm;
   warm.seed = 7;
   warm.temperature = 1.5F;
-  SamplingParams constrained = warm;
+  engine::SamplingParams constrained = warm;
   constrained.grammar = "root ::= [a-c]+";
   constrained.top_logprobs = 3;
-  for (const SamplingParams& params : {greedy, warm, constrained}) {
+  for (const engine::SamplingParams& params : {greedy, warm, constrained}) {
     const auto sample = [&](const auto& choose) {
       auto sampler = model_.text->make_sampler(params, nullptr);
       EXPECT_TRUE(sampler.ok()) << sampler.error().message;
@@ -326,17 +327,18 @@ TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
     prefill(engine_, kSlot, head_);
     const auto row = engine_.logits(kSlot);
     const std::vector<float> kept(row.begin(), row.end());
-    const Sampled now = sample([&](Sampler& sampler) { return engine_.sample(kSlot, sampler); });
+    const engine::Sampled now =
+        sample([&](engine::Sampler& sampler) { return engine_.sample(kSlot, sampler); });
     engine_.clear(kOther);
     prefill(engine_, kOther, tail_);
     ASSERT_TRUE(engine_.can_sample_kept());
-    const Sampled later =
-        sample([&](Sampler& sampler) { return engine_.sample_kept(kept, sampler); });
+    const engine::Sampled later =
+        sample([&](engine::Sampler& sampler) { return engine_.sample_kept(kept, sampler); });
     EXPECT_EQ(later.token, now.token);
     EXPECT_EQ(later.logprob, now.logprob);
     EXPECT_EQ(later.top.size(), now.top.size());
   }
-  ASSERT_TRUE(engine_.prefill(kOther, tail_, LogitsOf::kNone).ok());
+  ASSERT_TRUE(engine_.prefill(kOther, tail_, engine::LogitsOf::kNone).ok());
   EXPECT_FALSE(engine_.can_sample_kept()) << "the latest batch has no outputs to put them in";
 }
 
@@ -344,16 +346,16 @@ TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
 TEST_P(EveryArchitecture, KeptLogitsCanBeSampledRightAfterTheFirstRestore) {
   const bool needs_snapshot = !engine_.shape().cuts_anywhere();
   prefill(engine_, kSlot, head_);
-  SavedState snapshot;
-  if (needs_snapshot) snapshot = engine_.save(kSlot, SaveScope::kSnapshot).value();
+  engine::SavedState snapshot;
+  if (needs_snapshot) snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
   const auto blocks = save_blocks(engine_, kSlot, 48);
   const auto row = engine_.logits(kSlot);
   LoadedModel fresh = load_tiny(GetParam());
   const auto rows = views_of(blocks);
-  const RestorePoint point{head_, rows, view_if(needs_snapshot, snapshot)};
+  const engine::RestorePoint point{head_, rows, view_if(needs_snapshot, snapshot)};
   ASSERT_TRUE(fresh.engine->restore(kSlot, point).ok());
   ASSERT_EQ(fresh.engine->logits_count(), row.size());
-  SamplingParams greedy;
+  engine::SamplingParams greedy;
   greedy.temperature = 0.0F;
   auto sampler = fresh.text->make_sampler(greedy, nullptr);
   ASSERT_TRUE(sampler.ok());
@@ -368,7 +370,7 @@ TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
   prefill(engine_, kSlot, head_);
   prefill(engine_, kOther, tail_);
   const Tokens impossible = {1, 2, 1 << 30};
-  EXPECT_FALSE(engine_.prefill(kSlot, impossible, LogitsOf::kLastToken).ok());
+  EXPECT_FALSE(engine_.prefill(kSlot, impossible, engine::LogitsOf::kLastToken).ok());
   EXPECT_EQ(engine_.length(kSlot), 0);
   EXPECT_EQ(engine_.length(kOther), length_of(tail_));
   expect_sound(engine_);
@@ -406,7 +408,7 @@ TEST(LlamaShape, IsFoundByAskingTheLibrary) {
 TEST(LlamaShape, PredictsTheSizeOfASavedState) {
   const auto model = load_tiny("qwen35");
   prefill(*model.engine, kSlot, random_tokens(200, 9));
-  const auto saved = model.engine->save(kSlot, SaveScope::kWhole);
+  const auto saved = model.engine->save(kSlot, engine::SaveScope::kWhole);
   ASSERT_TRUE(saved.ok());
   const StateShape& shape = model.engine->shape();
   const auto predicted = shape.bytes_per_token() * 200 + shape.bytes_per_snapshot();
@@ -418,24 +420,24 @@ TEST(LlamaShape, PredictsTheSizeOfASavedState) {
 // X3: the library trims a window below what it still holds, and says nothing.
 TEST(LlamaTraps, AWindowIsNotCutBelowWhatItHolds) {
   const auto model = load_tiny("gemma3");
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   prefill(engine, kSlot, random_tokens(600, 5));
   EXPECT_FALSE(engine.can_cut(kSlot, 100));
-  EXPECT_EQ(engine.cut(kSlot, 100), CutAnswer::kRefused);
+  EXPECT_EQ(engine.cut(kSlot, 100), engine::CutAnswer::kRefused);
   EXPECT_EQ(engine.length(kSlot), 600);
 }
 
 // X1: beyond the last batch the library answers true and keeps a stale state.
 TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   const auto model = load_tiny("qwen35", {.rollback_depth = 3});
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   ASSERT_EQ(engine.shape().find(PartKind::kSnapshot)->rollback_depth, 3);
   const Tokens head = random_tokens(kChunk, 1);
   const Tokens drafted = random_tokens(4, 2);
   prefill(engine, kSlot, head);
   prefill(engine, kSlot, drafted);
   EXPECT_FALSE(engine.can_cut(kSlot, kChunk)) << "four of four tokens: one too many";
-  ASSERT_EQ(engine.cut(kSlot, kChunk + 2), CutAnswer::kDone);
+  ASSERT_EQ(engine.cut(kSlot, kChunk + 2), engine::CutAnswer::kDone);
   EXPECT_FALSE(engine.can_cut(kSlot, kChunk + 1)) << "one rollback a batch";
   const Tokens kept(drafted.begin(), drafted.begin() + 2);
   prefill(engine, kSlot, Tokens{7});
@@ -444,7 +446,7 @@ TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   engine.clear(kOther);
   prefill(engine, kOther, head);
   prefill(engine, kOther, drafted);
-  ASSERT_EQ(engine.cut(kOther, kChunk + 2), CutAnswer::kDone);
+  ASSERT_EQ(engine.cut(kOther, kChunk + 2), engine::CutAnswer::kDone);
   prefill(engine, kOther, Tokens{7});
   EXPECT_TRUE(same_bits(rolled_back, decode_greedily(engine, kOther, 1)));
   // And near the logits of a run that never drafted.
@@ -461,7 +463,7 @@ class TakingBack : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TakingBack, ReachesAsFarAsTheBatchIsLong) {
   const auto model = load_tiny(GetParam(), {.rollback_depth = 3});
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   ASSERT_EQ(engine.shape().find(PartKind::kSnapshot)->rollback_depth, 3);
   const auto logits_after = [&](SlotId slot, TokenPos read, TokenPos back) {
     engine.clear(slot);
@@ -469,7 +471,7 @@ TEST_P(TakingBack, ReachesAsFarAsTheBatchIsLong) {
     prefill(engine, slot, random_tokens(1, 2));
     const Tokens drafted = random_tokens(4, 3);
     prefill(engine, slot, Tokens(drafted.begin(), drafted.begin() + read));
-    EXPECT_EQ(engine.cut(slot, engine.length(slot) - back), CutAnswer::kDone);
+    EXPECT_EQ(engine.cut(slot, engine.length(slot) - back), engine::CutAnswer::kDone);
     prefill(engine, slot, Tokens{7});
     return decode_greedily(engine, slot, 1);
   };
@@ -490,15 +492,15 @@ TEST_P(TakingBack, ReachesAsFarAsThePlanes) {
   const auto model =
       load_tiny(GetParam(),
                 {.draft_source = DraftSource::kNgram, .draft_tokens_max = 8, .rollback_depth = 3});
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   const Tokens head = random_tokens(kChunk, 1);
   const Tokens drafted = random_tokens(6, 3);
   const auto logits_with = [&](SlotId slot, TokenPos read) {
     prefill(engine, slot, head);
-    const std::array<DecodeStep, 1> step{
+    const std::array<engine::DecodeStep, 1> step{
         {{slot, TokenSpan(drafted).first(static_cast<std::size_t>(read))}}};
     EXPECT_TRUE(engine.decode(step).ok());
-    EXPECT_EQ(engine.cut(slot, kChunk + 3), CutAnswer::kDone);
+    EXPECT_EQ(engine.cut(slot, kChunk + 3), engine::CutAnswer::kDone);
     prefill(engine, slot, Tokens{7});
     return decode_greedily(engine, slot, 1);
   };
@@ -514,11 +516,11 @@ INSTANTIATE_TEST_SUITE_P(Tiny, TakingBack,
 // X4: a batch of several sequences may have moved the planes of this one.
 TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
   const auto model = load_tiny("qwen35", {.rollback_depth = 3});
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   prefill(engine, kSlot, random_tokens(8, 1));
   prefill(engine, kOther, random_tokens(8, 2));
   const Tokens sampled{1, 2};
-  const std::array<DecodeStep, 2> steps{
+  const std::array<engine::DecodeStep, 2> steps{
       {{kSlot, TokenSpan(sampled).first(1)}, {kOther, TokenSpan(sampled).last(1)}}};
   ASSERT_TRUE(engine.decode(steps).ok());
   EXPECT_FALSE(engine.can_cut(kSlot, 8));
@@ -536,10 +538,10 @@ TEST(LlamaRows, HoldWithEveryKindOfCache) {
       config.cache_type_k = type;
       config.cache_type_v = type;
       const auto model = load_tiny("qwen35", config);
-      Engine& engine = *model.engine;
+      engine::Engine& engine = *model.engine;
       const Tokens head = random_tokens(2 * kChunk, 1);
       prefill(engine, kSlot, head);
-      const SavedState snapshot = engine.save(kSlot, SaveScope::kSnapshot).value();
+      const engine::SavedState snapshot = engine.save(kSlot, engine::SaveScope::kSnapshot).value();
       const auto blocks = save_blocks(engine, kSlot, 64);
       ASSERT_TRUE(engine.restore(kOther, {head, views_of(blocks), snapshot}).ok());
       const Tokens tail = random_tokens(kChunk, 2);
@@ -552,7 +554,7 @@ TEST(LlamaRows, HoldWithEveryKindOfCache) {
 
 TEST(LlamaRows, AttentionComesBackAtAnyToken) {
   const auto model = load_tiny("llama");
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   const Tokens tokens = random_tokens(2 * kChunk, 1);
   prefill(engine, kSlot, tokens);
   const auto blocks = save_blocks(engine, kSlot, 64);
@@ -561,20 +563,20 @@ TEST(LlamaRows, AttentionComesBackAtAnyToken) {
   EXPECT_EQ(engine.length(kOther), 100);
   prefill(engine, kOther, Tokens{7});
   const auto warm = decode_greedily(engine, kOther, 5);
-  ASSERT_EQ(engine.cut(kSlot, 100), CutAnswer::kDone);
+  ASSERT_EQ(engine.cut(kSlot, 100), engine::CutAnswer::kDone);
   prefill(engine, kSlot, Tokens{7});
   EXPECT_TRUE(same_bits(warm, decode_greedily(engine, kSlot, 5)));
 }
 
 TEST(LlamaRows, ComeBackInAnEngineThatNeverSavedAny) {
   const Tokens head = random_tokens(kChunk, 1);
-  std::vector<ExtentRows> blocks;
-  SavedState snapshot;
+  std::vector<engine::ExtentRows> blocks;
+  engine::SavedState snapshot;
   {
     const auto before = load_tiny("jamba");
     prefill(*before.engine, kSlot, head);
     blocks = save_blocks(*before.engine, kSlot, 64);
-    snapshot = before.engine->save(kSlot, SaveScope::kSnapshot).value();
+    snapshot = before.engine->save(kSlot, engine::SaveScope::kSnapshot).value();
   }
   const auto after = load_tiny("jamba");
   ASSERT_TRUE(after.engine->restore(kOther, {head, views_of(blocks), snapshot}).ok());
@@ -597,7 +599,7 @@ TEST(LlamaTraps, AStateOfAnotherModelIsRefused) {
   const auto model = load_tiny("qwen35");
   const auto stranger = load_tiny("jamba");
   prefill(*stranger.engine, kSlot, random_tokens(32, 1));
-  const auto foreign = stranger.engine->save(kSlot, SaveScope::kWhole);
+  const auto foreign = stranger.engine->save(kSlot, engine::SaveScope::kWhole);
   ASSERT_TRUE(foreign.ok());
   EXPECT_FALSE(model.engine->load(kSlot, *foreign).ok());
   EXPECT_EQ(model.engine->length(kSlot), 0);
@@ -662,12 +664,12 @@ TEST(SmallContext, DraftsFitIntoIt) {
   config.draft_source = DraftSource::kNgram;
   config.draft_tokens_max = 64;
   const LoadedModel model = load_tiny("qwen35", config);
-  Engine& engine = *model.engine;
+  engine::Engine& engine = *model.engine;
   EXPECT_EQ(engine.decode_tokens_max(), 64);
   const Tokens tokens = random_tokens(engine.decode_tokens_max(), 3);
-  const std::vector<DecodeStep> steps{{kSlot, tokens}, {kOther, tokens}};
+  const std::vector<engine::DecodeStep> steps{{kSlot, tokens}, {kOther, tokens}};
   EXPECT_TRUE(engine.decode(steps).ok());
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

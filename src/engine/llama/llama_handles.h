@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace holdfast {
+namespace holdfast::llama {
 
 struct LlamaModelFree {
   void operator()(llama_model* model) const { llama_model_free(model); }
@@ -17,4 +17,4 @@ struct LlamaContextFree {
 using LlamaModelPtr = std::unique_ptr<llama_model, LlamaModelFree>;
 using LlamaContextPtr = std::unique_ptr<llama_context, LlamaContextFree>;
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -20,7 +20,7 @@
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_text.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -249,10 +249,10 @@ TokenPos context_that_fits(const llama_model* model, const StateShape& shape, in
 
 // The first computation touches every weight and sizes every buffer; better
 // now than in somebody's first request.
-Result<void> warm_up(Engine& engine) {
+Result<void> warm_up(engine::Engine& engine) {
   const SlotId slot{0};
   const Tokens tokens{0, 1};
-  if (auto run = engine.prefill(slot, tokens, LogitsOf::kLastToken); !run) return run;
+  if (auto run = engine.prefill(slot, tokens, engine::LogitsOf::kLastToken); !run) return run;
   engine.clear(slot);
   return {};
 }
@@ -306,4 +306,4 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
   return loaded;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

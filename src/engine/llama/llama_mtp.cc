@@ -13,7 +13,7 @@
 #include "engine/llama/llama_rows.h"
 #include "engine/llama/llama_threads.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -164,7 +164,7 @@ Result<void> LlamaMtp::record_row_maps() {
   return {};
 }
 
-CompanionShape LlamaMtp::shape() const noexcept {
+engine::CompanionShape LlamaMtp::shape() const noexcept {
   return {.bytes_per_token = row_maps_.front()->row_bytes(),
           .bytes_per_place = width_ * sizeof(float)};
 }
@@ -305,7 +305,7 @@ bool LlamaMtp::make_pending(SlotId slot) {
 
 // --- following -------------------------------------------------------------
 
-Followed LlamaMtp::follow(SlotId slot, const CompanionPoint& point) noexcept {
+engine::Followed LlamaMtp::follow(SlotId slot, const engine::CompanionPoint& point) noexcept {
   if (!valid(slot)) return {};
   try {
     return follow_rows(slot, point);
@@ -315,7 +315,7 @@ Followed LlamaMtp::follow(SlotId slot, const CompanionPoint& point) noexcept {
   }
 }
 
-Followed LlamaMtp::follow_rows(SlotId slot, const CompanionPoint& point) {
+engine::Followed LlamaMtp::follow_rows(SlotId slot, const engine::CompanionPoint& point) {
   SlotState& now = state(slot);
   const TokenPos length = length_of(point.tokens);
   if (length > primary_.context_tokens()) {
@@ -329,7 +329,7 @@ Followed LlamaMtp::follow_rows(SlotId slot, const CompanionPoint& point) {
   now.tokens.assign(point.tokens.begin(), point.tokens.end());
   now.in_step = true;
 
-  Followed followed{.held = length, .from_memory = 0, .missing = nullptr};
+  engine::Followed followed{.held = length, .from_memory = 0, .missing = nullptr};
   if (!live || now.first > 0) {
     followed.missing = restore_rows(slot, point);
     if (followed.missing == nullptr) {
@@ -380,11 +380,11 @@ bool LlamaMtp::keep_live_rows(SlotId slot, TokenPos length) {
 }
 
 // Why the point's rows do not cover its tokens; null: they do.
-const char* LlamaMtp::rows_defect(const CompanionPoint& point) const {
+const char* LlamaMtp::rows_defect(const engine::CompanionPoint& point) const {
   const TokenPos length = length_of(point.tokens);
   const std::size_t row_bytes = row_maps_.front()->row_bytes();
   TokenPos covered = 0;
-  for (const RowsView& rows : point.rows) {
+  for (const engine::RowsView& rows : point.rows) {
     if (covered >= length) break;
     if (rows.begin != covered || rows.end <= rows.begin || rows.block_begin < 0 ||
         rows.begin < rows.block_begin || rows.end > rows.block_end) {
@@ -399,7 +399,7 @@ const char* LlamaMtp::rows_defect(const CompanionPoint& point) const {
 
 // Null: the slot holds the rows of all tokens. Otherwise why not, and it holds what
 // it held or nothing.
-const char* LlamaMtp::restore_rows(SlotId slot, const CompanionPoint& point) {
+const char* LlamaMtp::restore_rows(SlotId slot, const engine::CompanionPoint& point) {
   SlotState& now = state(slot);
   const TokenPos length = length_of(point.tokens);
   if (length == 0) {
@@ -429,9 +429,9 @@ const char* LlamaMtp::restore_rows(SlotId slot, const CompanionPoint& point) {
 
 // --- saving ----------------------------------------------------------------
 
-CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks,
-                              TokenPos length) noexcept {
-  CompanionSaved saved;
+engine::CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks,
+                                      TokenPos length) noexcept {
+  engine::CompanionSaved saved;
   try {
     saved.rows.resize(blocks.size());
     if (!valid(slot) || fails(MtpOperation::kSave)) return saved;
@@ -442,12 +442,12 @@ CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks,
     if (end > now.made && !make_pending(slot)) begin_anew(slot);
 
     // Cell i holds the row of position first + i.
-    std::vector<ExtentRows> found;
+    std::vector<engine::ExtentRows> found;
     std::vector<std::size_t> which;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const TokenRange& block = blocks[i];
       if (block.empty() || block.begin < now.first || block.end > now.made) continue;
-      ExtentRows& rows = found.emplace_back();
+      engine::ExtentRows& rows = found.emplace_back();
       rows.begin = block.begin - now.first;
       rows.end = block.end - now.first;
       rows.bytes.resize(shape().bytes_per_token * static_cast<std::size_t>(block.length()));
@@ -470,7 +470,7 @@ CompanionSaved LlamaMtp::save(SlotId slot, std::span<const TokenRange> blocks,
 
 // --- drafting --------------------------------------------------------------
 
-void LlamaMtp::draft(std::span<DraftWish> wishes) noexcept {
+void LlamaMtp::draft(std::span<engine::DraftWish> wishes) noexcept {
   try {
     begin_drafting(wishes);
     if (!drafting_.empty()) append_first_step();
@@ -498,11 +498,11 @@ void LlamaMtp::draft(std::span<DraftWish> wishes) noexcept {
 }
 
 // Takes the wishes that can be answered, ascending by slot.
-void LlamaMtp::begin_drafting(std::span<DraftWish> wishes) {
+void LlamaMtp::begin_drafting(std::span<engine::DraftWish> wishes) {
   batch_size_ = 0;
   drafting_.clear();
   drafted_.clear();
-  for (DraftWish& wish : wishes) {
+  for (engine::DraftWish& wish : wishes) {
     wish.draft.clear();
     if (!valid(wish.slot) || !state(wish.slot).in_step) continue;
     const TokenPos length = length_of(state(wish.slot).tokens);
@@ -571,8 +571,8 @@ bool LlamaMtp::take_drafted_token(Drafting& one) {
   const float* logits = llama_get_logits_ith(context_.get(), row);
   const float* hidden = llama_get_embeddings_nextn_ith(context_.get(), row);
   if (logits == nullptr || hidden == nullptr) return false;
-  DraftWish& wish = *one.wish;
-  const Likeliest best = likeliest_.find({logits, vocabulary_}, wish.least_probability);
+  engine::DraftWish& wish = *one.wish;
+  const engine::Likeliest best = likeliest_.find({logits, vocabulary_}, wish.least_probability);
   if (best.probability == 0.0F || best.probability < wish.least_probability) return false;
   wish.draft.push_back(best.token);
   if (length_of(wish.draft) >= one.most) return false;
@@ -626,4 +626,4 @@ std::vector<std::string> LlamaMtp::check() const {
   return violations;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -53,7 +53,7 @@
 #include "engine/llama/llama_copies.h"
 #include "engine/llama/llama_handles.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 class LlamaEngine;
 class LlamaRowMap;
@@ -61,7 +61,7 @@ class LlamaRowMap;
 // What may be made to fail, for tests.
 enum class MtpOperation { kDecode, kTrim, kSave, kRestore };
 
-class LlamaMtp final : public Companion {
+class LlamaMtp final : public engine::Companion {
  public:
   // `config` is the one that the model was loaded with. kUnsupported when the model
   // has no MTP block or one that is used in another way; kEngine when its context
@@ -72,14 +72,15 @@ class LlamaMtp final : public Companion {
   ~LlamaMtp() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "mtp"; }
-  [[nodiscard]] CompanionShape shape() const noexcept override;
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override;
 
-  [[nodiscard]] Followed follow(SlotId slot, const CompanionPoint& point) noexcept override;
+  [[nodiscard]] engine::Followed follow(SlotId slot,
+                                        const engine::CompanionPoint& point) noexcept override;
   void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override;
-  void draft(std::span<DraftWish> wishes) noexcept override;
+  void draft(std::span<engine::DraftWish> wishes) noexcept override;
   // With no memory left it may answer with fewer rows than blocks.
-  [[nodiscard]] CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
-                                    TokenPos length) noexcept override;
+  [[nodiscard]] engine::CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
+                                            TokenPos length) noexcept override;
 
   // Asked before each operation; true: it fails.
   void set_fault(std::function<bool(MtpOperation)> fault) { fault_ = std::move(fault); }
@@ -99,7 +100,7 @@ class LlamaMtp final : public Companion {
   };
   // One wish that is being answered.
   struct Drafting {
-    DraftWish* wish = nullptr;
+    engine::DraftWish* wish = nullptr;
     TokenPos most = 0;
     std::size_t row = 0;  // in the batch
     bool filled = false;  // rows that mean nothing follow it
@@ -136,13 +137,13 @@ class LlamaMtp final : public Companion {
   // --- following ---
   [[nodiscard]] const float* own_carried(const SlotState& now, TokenPos position) const;
   [[nodiscard]] bool keep_live_rows(SlotId slot, TokenPos length);
-  [[nodiscard]] const char* restore_rows(SlotId slot, const CompanionPoint& point);
-  [[nodiscard]] const char* rows_defect(const CompanionPoint& point) const;
+  [[nodiscard]] const char* restore_rows(SlotId slot, const engine::CompanionPoint& point);
+  [[nodiscard]] const char* rows_defect(const engine::CompanionPoint& point) const;
   void carry(SlotState& now, const CheckedView& place) const;
-  [[nodiscard]] Followed follow_rows(SlotId slot, const CompanionPoint& point);
+  [[nodiscard]] engine::Followed follow_rows(SlotId slot, const engine::CompanionPoint& point);
 
   // --- drafting ---
-  void begin_drafting(std::span<DraftWish> wishes);
+  void begin_drafting(std::span<engine::DraftWish> wishes);
   void append_first_step();
   [[nodiscard]] bool fits_filled_up(TokenPos rows) const;
   void take_drafted_tokens();
@@ -162,7 +163,7 @@ class LlamaMtp final : public Companion {
   std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;  // of each slot
   LlamaCopies copies_;
   std::function<bool(MtpOperation)> fault_;
-  LikeliestFinder likeliest_;
+  engine::LikeliestFinder likeliest_;
 
   std::vector<Drafting> drafting_;  // those that want more, ascending by slot
   std::vector<SlotId> drafted_;     // all that took part
@@ -178,4 +179,4 @@ class LlamaMtp final : public Companion {
   std::vector<std::int8_t> batch_outputs_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -14,11 +14,11 @@
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
-using llama_engine::make_tiny_model;
-using llama_engine::TinySpec;
+using llama::make_tiny_model;
+using llama::TinySpec;
 
 constexpr SlotId kSlot{0};
 constexpr SlotId kOther{1};
@@ -57,16 +57,16 @@ LlamaConfig small_config() {
 // What memory holds of a slot at one place: of the primary and of its companion.
 struct Kept {
   Tokens tokens;
-  std::vector<ExtentRows> rows;
-  SavedState snapshot;
+  std::vector<engine::ExtentRows> rows;
+  engine::SavedState snapshot;
   std::vector<TokenRange> blocks;
-  CompanionSaved companion;
+  engine::CompanionSaved companion;
 
-  [[nodiscard]] std::vector<RowsView> companion_views() const {
-    std::vector<RowsView> views;
+  [[nodiscard]] std::vector<engine::RowsView> companion_views() const {
+    std::vector<engine::RowsView> views;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (companion.rows[i].empty()) continue;
-      RowsView& view = views.emplace_back();
+      engine::RowsView& view = views.emplace_back();
       view.begin = view.block_begin = blocks[i].begin;
       view.end = view.block_end = blocks[i].end;
       view.checksum = companion.rows[i].checksum;
@@ -106,7 +106,7 @@ class Rig {
   void prefill(SlotId slot, TokenSpan tokens, TokenPos chunk = kChunk) {
     while (!tokens.empty()) {
       const auto part = tokens.first(std::min<std::size_t>(chunk, tokens.size()));
-      CHECK(engine_->prefill(slot, part, LogitsOf::kLastToken).ok());
+      CHECK(engine_->prefill(slot, part, engine::LogitsOf::kLastToken).ok());
       next_[slot.value] = best_of(engine_->logits(slot, 0));
       mtp_->advance(slot, part, 0);
       held_[slot.value] = joined(held_[slot.value], part);
@@ -123,12 +123,12 @@ class Rig {
     expect_sound();
   }
 
-  [[nodiscard]] DraftWish wish(SlotId slot, TokenPos most = kDrafts) {
+  [[nodiscard]] engine::DraftWish wish(SlotId slot, TokenPos most = kDrafts) {
     return {.slot = slot, .next = next_[slot.value], .most = most};
   }
 
   [[nodiscard]] Tokens draft(SlotId slot, TokenPos most = kDrafts) {
-    DraftWish one = wish(slot, most);
+    engine::DraftWish one = wish(slot, most);
     mtp_->draft({&one, 1});
     expect_sound();
     return one.draft;
@@ -139,8 +139,8 @@ class Rig {
   int verify(SlotId slot, const Tokens& draft) {
     const Tokens batch = joined({next_[slot.value]}, draft);
     const bool by_cut = engine_->can_take_back(length_of(draft));
-    SavedState before;
-    if (!by_cut) before = engine_->save(slot, SaveScope::kSnapshot).value();
+    engine::SavedState before;
+    if (!by_cut) before = engine_->save(slot, engine::SaveScope::kSnapshot).value();
     decode(slot, batch);
     std::size_t accepted = 0;
     Token next = best_of(engine_->logits(slot, 0));
@@ -150,7 +150,7 @@ class Rig {
     const TokenSpan kept = TokenSpan(batch).first(accepted + 1);
     held_[slot.value] = joined(held_[slot.value], kept);
     if (by_cut) {
-      CHECK(engine_->cut(slot, length_of(held_[slot.value])) == CutAnswer::kDone);
+      CHECK(engine_->cut(slot, length_of(held_[slot.value])) == engine::CutAnswer::kDone);
     } else if (kept.size() < batch.size()) {
       CHECK(engine_->load(slot, before).ok());
       decode(slot, kept);
@@ -184,7 +184,7 @@ class Rig {
       kept.blocks.push_back({at, std::min(at + kChunk, length_of(kept.tokens))});
     }
     kept.rows = engine_->save_rows(slot, kept.blocks).value();
-    kept.snapshot = engine_->save(slot, SaveScope::kSnapshot).value();
+    kept.snapshot = engine_->save(slot, engine::SaveScope::kSnapshot).value();
     kept.companion = mtp_->save(slot, kept.blocks, engine_->length(slot));
     expect_sound();
     return kept;
@@ -192,13 +192,13 @@ class Rig {
 
   // The primary comes back; the companion has yet to follow.
   void restore_primary(SlotId slot, const Kept& kept, SlotId source) {
-    const std::vector<RowsView> rows(kept.rows.begin(), kept.rows.end());
+    const std::vector<engine::RowsView> rows(kept.rows.begin(), kept.rows.end());
     CHECK(engine_->restore(slot, {kept.tokens, rows, kept.snapshot}).ok());
     held_[slot.value] = kept.tokens;
     next_[slot.value] = next_[source.value];
   }
 
-  Followed restore(SlotId slot, const Kept& kept, SlotId source) {
+  engine::Followed restore(SlotId slot, const Kept& kept, SlotId source) {
     restore_primary(slot, kept, source);
     const auto views = kept.companion_views();
     const auto followed = mtp_->follow(slot, {kept.tokens, views, kept.companion.place});
@@ -223,7 +223,7 @@ class Rig {
 
  private:
   void decode(SlotId slot, TokenSpan tokens) {
-    const DecodeStep step{slot, tokens};
+    const engine::DecodeStep step{slot, tokens};
     CHECK(engine_->decode({&step, 1}).ok());
   }
 
@@ -234,7 +234,7 @@ class Rig {
   std::array<Token, 3> next_{};
 };
 
-void expect_same_bytes(const CompanionSaved& a, const CompanionSaved& b) {
+void expect_same_bytes(const engine::CompanionSaved& a, const engine::CompanionSaved& b) {
   ASSERT_EQ(a.rows.size(), b.rows.size());
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     EXPECT_TRUE(a.rows[i].bytes == b.rows[i].bytes) << "block " << i;
@@ -416,7 +416,7 @@ TEST_P(EveryMtp, GoesBackWithinWhatIsPending) {
   it->prefill(kSlot, head_);
   it->prefill(kSlot, TokenSpan(tail_).first(3), 3);
   if (!it->engine().can_take_back(1)) GTEST_SKIP() << "the primary cannot";
-  ASSERT_EQ(it->engine().cut(kSlot, length_of(head_) + 2), CutAnswer::kDone);
+  ASSERT_EQ(it->engine().cut(kSlot, length_of(head_) + 2), engine::CutAnswer::kDone);
   const Tokens there = joined(head_, TokenSpan(tail_).first(2));
   EXPECT_EQ(it->mtp().follow(kSlot, {there, {}, {}}).held, length_of(there));
   it->expect_sound();
@@ -440,13 +440,13 @@ TEST_P(EveryMtp, SeveralSlotsDraftAsIfAlone) {
     std::vector<Tokens> expected;
     for (const SlotId slot : slots) expected.push_back(alone->draft(slot));
     // All, in another order; then two that are not neighbours.
-    std::vector<DraftWish> wishes;
+    std::vector<engine::DraftWish> wishes;
     for (const int i : round % 2 == 0 ? std::vector{2, 0, 1} : std::vector{2, 0}) {
       wishes.push_back(together->wish(slots[static_cast<std::size_t>(i)], 1 + (i + round) % 3));
     }
     together->mtp().draft(wishes);
     together->expect_sound();
-    for (const DraftWish& wish : wishes) {
+    for (const engine::DraftWish& wish : wishes) {
       Tokens same = expected[static_cast<std::size_t>(wish.slot.value)];
       same.resize(static_cast<std::size_t>(wish.most));
       EXPECT_EQ(wish.draft, same) << "slot " << wish.slot.value << " round " << round;
@@ -466,7 +466,7 @@ TEST_P(EveryMtp, DraftsLeaveNoTrace) {
   const auto before = it->keep(kSlot);
   const auto expected = it->draft(kSlot);
   for (Token next = 0; next < 40; next += 3) {
-    DraftWish wish{.slot = kSlot, .next = next, .most = 1 + next % 7};
+    engine::DraftWish wish{.slot = kSlot, .next = next, .most = 1 + next % 7};
     it->mtp().draft({&wish, 1});
     it->expect_sound();
   }
@@ -552,7 +552,7 @@ TEST_P(EveryMtp, BadBytesAreRefused) {
   const auto good = kept.companion_views();
   ASSERT_EQ(good.size(), 3U);
   it->restore(kOther, kept, kSlot);
-  const auto held = [&](std::vector<RowsView> views) {
+  const auto held = [&](std::vector<engine::RowsView> views) {
     // From another slot's point of view: nothing live helps.
     it->clear(kOther);
     it->restore_primary(kOther, kept, kSlot);
@@ -563,7 +563,7 @@ TEST_P(EveryMtp, BadBytesAreRefused) {
     return followed.held;
   };
   EXPECT_EQ(held(good), length_of(kept.tokens));
-  std::vector<std::vector<RowsView>> bad(8, good);
+  std::vector<std::vector<engine::RowsView>> bad(8, good);
   StateBytes damaged = kept.companion.rows[1].bytes;
   damaged[damaged.size() / 2] ^= std::byte{1};
   bad[0][1].bytes = damaged;
@@ -605,7 +605,7 @@ void drive(Rig& it, const Tokens& head, const Tokens& tail) {
   it.speak(kSlot, 2);
   const auto kept = it.keep(kSlot);
   it.restore(kOther, kept, kSlot);
-  std::vector<DraftWish> both{it.wish(kSlot), it.wish(kOther)};
+  std::vector<engine::DraftWish> both{it.wish(kSlot), it.wish(kOther)};
   it.mtp().draft(both);
   it.expect_sound();
   it.verify(kOther, both[1].draft);
@@ -643,8 +643,8 @@ TEST_P(EveryMtp, OutOfStepItIsSilentUntilItFollows) {
   const auto it = rig();
   it->prefill(kSlot, head_);
   // A chunk that it is not told of, and then one that it is.
-  ASSERT_TRUE(it->engine().prefill(kSlot, tail_, LogitsOf::kLastToken).ok());
-  ASSERT_TRUE(it->engine().prefill(kSlot, other_tail_, LogitsOf::kLastToken).ok());
+  ASSERT_TRUE(it->engine().prefill(kSlot, tail_, engine::LogitsOf::kLastToken).ok());
+  ASSERT_TRUE(it->engine().prefill(kSlot, other_tail_, engine::LogitsOf::kLastToken).ok());
   auto wish = it->wish(kSlot);
   it->mtp().draft({&wish, 1});
   EXPECT_TRUE(wish.draft.empty()) << "the primary is elsewhere";
@@ -674,7 +674,7 @@ TEST_P(EveryMtp, ProposesNoMoreThanFits) {
     it->prefill(kSlot, TokenSpan(prompt).first(body));
     it->prefill(kSlot, TokenSpan(prompt).subspan(body), 2);  // pending
     it->verify(kOther, {});
-    std::vector<DraftWish> wishes{it->wish(kSlot, 5), it->wish(kOther, 5)};
+    std::vector<engine::DraftWish> wishes{it->wish(kSlot, 5), it->wish(kOther, 5)};
     it->mtp().draft(wishes);
     it->expect_sound();
     EXPECT_EQ(length_of(wishes[0].draft), std::clamp(left - 1, 0, 5)) << left;
@@ -825,9 +825,9 @@ TEST(PocketModel, CostOfADraft) {
   for (int i = 0; i < kRounds * kMost; ++i) {
     const TokenPos count = 1 + i % kMost;
     const Tokens tokens(static_cast<std::size_t>(count), it.next(kSlot));
-    const DecodeStep step{kSlot, tokens};
+    const engine::DecodeStep step{kSlot, tokens};
     const auto draft = [&](TokenPos most) {
-      DraftWish wish = it.wish(kSlot, most);
+      engine::DraftWish wish = it.wish(kSlot, most);
       return milliseconds([&] { it.mtp().draft({&wish, 1}); });
     };
     primary[static_cast<std::size_t>(count)] += milliseconds([&] {
@@ -853,7 +853,7 @@ TEST(PocketModel, CostOfADraft) {
   for (int i = 0; i < 20; ++i) {
     if (i % 5 == 0) it.clear(kOther);
     prefill += milliseconds([&] {
-      CHECK(it.engine().prefill(kOther, chunk, LogitsOf::kLastToken).ok());
+      CHECK(it.engine().prefill(kOther, chunk, engine::LogitsOf::kLastToken).ok());
       it.engine().wait();
     });
     // Its own computation need not be finished; save() waits for it.
@@ -867,4 +867,4 @@ TEST(PocketModel, CostOfADraft) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

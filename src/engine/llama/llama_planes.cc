@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace holdfast {
+namespace holdfast::llama {
 
 Result<void> write_planes(std::uint32_t& field, std::uint32_t depth,
                           const std::function<std::uint32_t()>& read) {
@@ -26,4 +26,4 @@ Result<void> set_planes(llama_context* context, TokenPos depth) {
                       [&] { return llama_n_rs_seq(context); });
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

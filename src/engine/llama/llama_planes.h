@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "state/tokens.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 // The context's next batches write planes for this many tokens. There is no call of the library for
 // that, so a field of its own is written; llama_n_rs_seq(), which the library was built with, has
@@ -31,4 +31,4 @@ namespace holdfast {
 [[nodiscard]] Result<void> write_planes(std::uint32_t& field, std::uint32_t depth,
                                         const std::function<std::uint32_t()>& read);
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
 TEST(LlamaPlanes, WhatIsWrittenIsReadBack) {
@@ -25,4 +25,4 @@ TEST(LlamaPlanes, AFieldThatHappensToBeEqualIsFoundOut) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

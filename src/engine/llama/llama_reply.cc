@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -30,8 +30,8 @@ std::string_view without_prefix(std::string_view prefix, std::string_view text) 
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-void add_to(Reply& reply, const std::vector<ReplyDelta>& deltas) {
-  for (const ReplyDelta& delta : deltas) {
+void add_to(engine::Reply& reply, const std::vector<engine::ReplyDelta>& deltas) {
+  for (const engine::ReplyDelta& delta : deltas) {
     reply.reasoning += delta.reasoning;
     reply.content += delta.content;
     if (!delta.tool_index) continue;
@@ -44,16 +44,20 @@ void add_to(Reply& reply, const std::vector<ReplyDelta>& deltas) {
 }
 
 // But for the ids of calls, which may be made up.
-bool same_events(const std::vector<ReplyDelta>& some, const std::vector<ReplyDelta>& others) {
-  return std::ranges::equal(some, others, [](const ReplyDelta& a, const ReplyDelta& b) {
-    return a.reasoning == b.reasoning && a.content == b.content && a.tool_index == b.tool_index &&
-           a.tool.name == b.tool.name && a.tool.arguments == b.tool.arguments;
-  });
+bool same_events(const std::vector<engine::ReplyDelta>& some,
+                 const std::vector<engine::ReplyDelta>& others) {
+  return std::ranges::equal(some, others,
+                            [](const engine::ReplyDelta& a, const engine::ReplyDelta& b) {
+                              return a.reasoning == b.reasoning && a.content == b.content &&
+                                     a.tool_index == b.tool_index && a.tool.name == b.tool.name &&
+                                     a.tool.arguments == b.tool.arguments;
+                            });
 }
 
-bool only_arguments(const std::vector<ReplyDelta>& deltas) {
-  return std::ranges::all_of(
-      deltas, [](const ReplyDelta& one) { return one.tool_index && one.tool.name.empty(); });
+bool only_arguments(const std::vector<engine::ReplyDelta>& deltas) {
+  return std::ranges::all_of(deltas, [](const engine::ReplyDelta& one) {
+    return one.tool_index && one.tool.name.empty();
+  });
 }
 
 // All lists of delimiters in a parser, as the library writes it down.
@@ -84,7 +88,7 @@ common_reasoning_format reasoning_format_from_name(const std::string& name) {
   return COMMON_REASONING_FORMAT_AUTO;
 }
 
-LlamaReplyFormat::LlamaReplyFormat(common_chat_params rendered, const ChatInput& input,
+LlamaReplyFormat::LlamaReplyFormat(common_chat_params rendered, const engine::ChatInput& input,
                                    const llama_vocab* vocab)
     : rendered_(std::move(rendered)),
       parser_(rendered_),
@@ -166,11 +170,11 @@ common_chat_msg LlamaReplyParser::parse(const std::string& text, bool partial) {
   return common_chat_parse(text, partial, params_);
 }
 
-std::vector<ReplyDelta> LlamaReplyParser::feed(std::string_view text) {
+std::vector<engine::ReplyDelta> LlamaReplyParser::feed(std::string_view text) {
   text_ += text;
   window_ += text;
   if (window_.size() < due_) return {};
-  std::vector<ReplyDelta> deltas;
+  std::vector<engine::ReplyDelta> deltas;
   try {
     deltas = read_window();
   } catch (const std::exception&) {
@@ -180,15 +184,15 @@ std::vector<ReplyDelta> LlamaReplyParser::feed(std::string_view text) {
   return deltas;
 }
 
-std::vector<ReplyDelta> LlamaReplyParser::read_window() {
-  Reply now = seen_;
-  std::vector<ReplyDelta> deltas = advance(now, parse(window_, true), false);
+std::vector<engine::ReplyDelta> LlamaReplyParser::read_window() {
+  engine::Reply now = seen_;
+  std::vector<engine::ReplyDelta> deltas = advance(now, parse(window_, true), false);
   const bool expected = deltas.empty() || goes_on(deltas) || only_arguments(deltas);
   if (!expected && window_.size() < text_.size()) {
     if (text_.size() < whole_due_) return {};
     whole_due_ = next_due(text_.size());
-    Reply whole = sent_;
-    std::vector<ReplyDelta> measure = advance(whole, parse(text_, true), false);
+    engine::Reply whole = sent_;
+    std::vector<engine::ReplyDelta> measure = advance(whole, parse(text_, true), false);
     if (!same_events(deltas, measure)) {
       window_ = text_;
       mark_.reset();
@@ -203,7 +207,7 @@ std::vector<ReplyDelta> LlamaReplyParser::read_window() {
 }
 
 // What was fed since the mark belongs to what the mark is in; a rest may be held back.
-bool LlamaReplyParser::goes_on(const std::vector<ReplyDelta>& deltas) const {
+bool LlamaReplyParser::goes_on(const std::vector<engine::ReplyDelta>& deltas) const {
   if (!mark_ || deltas.size() != 1) return false;
   const std::string& grown = mark_->reasoning ? deltas[0].reasoning : deltas[0].content;
   const bool marked = std::ranges::any_of(
@@ -213,10 +217,10 @@ bool LlamaReplyParser::goes_on(const std::vector<ReplyDelta>& deltas) const {
 }
 
 // Where nothing is new something is held back, and may still become part of what it follows.
-void LlamaReplyParser::shorten_window(const std::vector<ReplyDelta>& deltas) {
+void LlamaReplyParser::shorten_window(const std::vector<engine::ReplyDelta>& deltas) {
   if (deltas.empty()) return;
   if (goes_on(deltas)) {
-    const ReplyDelta& delta = deltas.front();
+    const engine::ReplyDelta& delta = deltas.front();
     window_.erase(mark_->length, delta.reasoning.size() + delta.content.size());
     seen_ = mark_->seen;
     return;
@@ -230,7 +234,7 @@ void LlamaReplyParser::shorten_window(const std::vector<ReplyDelta>& deltas) {
   }
 }
 
-std::vector<ReplyDelta> LlamaReplyParser::finish() {
+std::vector<engine::ReplyDelta> LlamaReplyParser::finish() {
   try {
     return advance(sent_, parse(text_, false), true);
   } catch (const std::exception&) {
@@ -240,8 +244,8 @@ std::vector<ReplyDelta> LlamaReplyParser::finish() {
 
 // The text does not follow its format. What can be read of it is reported as
 // such, and the rest as content: it was written, so the client gets to see it.
-std::vector<ReplyDelta> LlamaReplyParser::finish_broken() {
-  std::vector<ReplyDelta> deltas;
+std::vector<engine::ReplyDelta> LlamaReplyParser::finish_broken() {
+  std::vector<engine::ReplyDelta> deltas;
   try {
     deltas = advance(sent_, parse(text_, true), true);
   } catch (const std::exception&) {
@@ -265,9 +269,10 @@ std::string_view LlamaReplyParser::unread_rest() const {
   return rest;
 }
 
-std::vector<ReplyDelta> LlamaReplyParser::advance(Reply& seen, const common_chat_msg& message,
-                                                  bool final) const {
-  std::vector<ReplyDelta> deltas;
+std::vector<engine::ReplyDelta> LlamaReplyParser::advance(engine::Reply& seen,
+                                                          const common_chat_msg& message,
+                                                          bool final) const {
+  std::vector<engine::ReplyDelta> deltas;
   const auto reasoning =
       added(seen.reasoning, without_prefix(baseline_.reasoning, message.reasoning_content));
   if (!reasoning.empty()) {
@@ -286,8 +291,9 @@ std::vector<ReplyDelta> LlamaReplyParser::advance(Reply& seen, const common_chat
 
 // A call is announced once its name is known to be whole: when its arguments
 // have begun, when another call follows, or at the end.
-void LlamaReplyParser::advance_tool_calls(const Reply& seen, const common_chat_msg& message,
-                                          bool final, std::vector<ReplyDelta>& deltas) const {
+void LlamaReplyParser::advance_tool_calls(const engine::Reply& seen, const common_chat_msg& message,
+                                          bool final,
+                                          std::vector<engine::ReplyDelta>& deltas) const {
   const std::size_t reported = std::min<std::size_t>(
       message.tool_calls.size(), one_call_only_ ? 1 : message.tool_calls.size());
   for (std::size_t i = 0; i < reported; ++i) {
@@ -297,8 +303,8 @@ void LlamaReplyParser::advance_tool_calls(const Reply& seen, const common_chat_m
         !call.arguments.empty() || i + 1 < message.tool_calls.size() || final;
     if (!announced) {
       if (call.name.empty() || !name_is_whole) return;
-      const ToolCall first{call.id.empty() ? new_tool_call_id() : call.id, call.name,
-                           call.arguments};
+      const engine::ToolCall first{call.id.empty() ? new_tool_call_id() : call.id, call.name,
+                                   call.arguments};
       deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = first});
       continue;
     }
@@ -308,4 +314,4 @@ void LlamaReplyParser::advance_tool_calls(const Reply& seen, const common_chat_m
   }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

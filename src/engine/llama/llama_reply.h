@@ -11,13 +11,14 @@
 
 #include "engine/text.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 // What one rendered prompt says about its reply.
-class LlamaReplyFormat final : public ReplyFormat {
+class LlamaReplyFormat final : public engine::ReplyFormat {
  public:
   // Takes the rendering as it is; loads its parser. Throws what the library throws.
-  LlamaReplyFormat(common_chat_params rendered, const ChatInput& input, const llama_vocab* vocab);
+  LlamaReplyFormat(common_chat_params rendered, const engine::ChatInput& input,
+                   const llama_vocab* vocab);
 
   // Adds grammar, triggers and reasoning tags to sampling parameters.
   void constrain(const llama_vocab* vocab, int reasoning_budget,
@@ -66,16 +67,16 @@ class LlamaReplyFormat final : public ReplyFormat {
 // What cannot be left out - arguments of tools, content under a schema - is read each time up to
 // `kReadAlways` bytes, and then each time that it has grown by a share of itself: arguments then
 // come in larger pieces. The same holds for readings of the whole text. finish() is one more.
-class LlamaReplyParser final : public ReplyParser {
+class LlamaReplyParser final : public engine::ReplyParser {
  public:
   static constexpr std::size_t kReadAlways = 2048;
   static constexpr std::size_t kReadShare = 32;
 
   explicit LlamaReplyParser(const LlamaReplyFormat& format);
 
-  [[nodiscard]] std::vector<ReplyDelta> feed(std::string_view text) override;
-  [[nodiscard]] std::vector<ReplyDelta> finish() override;
-  [[nodiscard]] const Reply& reply() const override { return sent_; }
+  [[nodiscard]] std::vector<engine::ReplyDelta> feed(std::string_view text) override;
+  [[nodiscard]] std::vector<engine::ReplyDelta> finish() override;
+  [[nodiscard]] const engine::Reply& reply() const override { return sent_; }
   // Of replies, by the library, since the beginning; what the prompt put before them is not
   // counted.
   [[nodiscard]] std::uint64_t bytes_parsed() const { return bytes_parsed_; }
@@ -85,20 +86,21 @@ class LlamaReplyParser final : public ReplyParser {
   struct Mark {
     std::size_t length = 0;
     bool reasoning = false;
-    Reply seen;
+    engine::Reply seen;
   };
 
   [[nodiscard]] common_chat_msg parse(const std::string& text, bool partial);
-  [[nodiscard]] std::vector<ReplyDelta> read_window();
-  [[nodiscard]] bool goes_on(const std::vector<ReplyDelta>& deltas) const;
-  void shorten_window(const std::vector<ReplyDelta>& deltas);
-  [[nodiscard]] std::vector<ReplyDelta> finish_broken();
+  [[nodiscard]] std::vector<engine::ReplyDelta> read_window();
+  [[nodiscard]] bool goes_on(const std::vector<engine::ReplyDelta>& deltas) const;
+  void shorten_window(const std::vector<engine::ReplyDelta>& deltas);
+  [[nodiscard]] std::vector<engine::ReplyDelta> finish_broken();
   [[nodiscard]] std::string_view unread_rest() const;
   // What the message adds to `seen`, which has it afterwards.
-  [[nodiscard]] std::vector<ReplyDelta> advance(Reply& seen, const common_chat_msg& message,
-                                                bool final) const;
-  void advance_tool_calls(const Reply& seen, const common_chat_msg& message, bool final,
-                          std::vector<ReplyDelta>& deltas) const;
+  [[nodiscard]] std::vector<engine::ReplyDelta> advance(engine::Reply& seen,
+                                                        const common_chat_msg& message,
+                                                        bool final) const;
+  void advance_tool_calls(const engine::Reply& seen, const common_chat_msg& message, bool final,
+                          std::vector<engine::ReplyDelta>& deltas) const;
 
   common_chat_parser_params params_;
   bool one_call_only_;
@@ -110,11 +112,11 @@ class LlamaReplyParser final : public ReplyParser {
   std::size_t whole_due_ = 0;  // and the text
   std::optional<Mark> mark_;
   std::uint64_t bytes_parsed_ = 0;
-  Reply seen_;      // in the window
-  Reply baseline_;  // a continued message's own beginning, which is not sent again
-  Reply sent_;
+  engine::Reply seen_;      // in the window
+  engine::Reply baseline_;  // a continued message's own beginning, which is not sent again
+  engine::Reply sent_;
 };
 
 [[nodiscard]] common_reasoning_format reasoning_format_from_name(const std::string& name);
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -9,7 +9,7 @@
 
 #include "engine/llama/llama_config.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
 const char* const kTools =
@@ -20,10 +20,10 @@ const char* const kTools =
 // Every delta in one line each; ids of calls are random.
 struct Events {
   std::vector<std::string> lines;
-  Reply joined;
+  engine::Reply joined;
 
-  void take(const std::vector<ReplyDelta>& deltas) {
-    for (const ReplyDelta& delta : deltas) {
+  void take(const std::vector<engine::ReplyDelta>& deltas) {
+    for (const engine::ReplyDelta& delta : deltas) {
       if (!delta.tool_index) {
         lines.push_back("r:" + delta.reasoning + "|c:" + delta.content);
         joined.reasoning += delta.reasoning;
@@ -35,18 +35,19 @@ struct Events {
       if (*delta.tool_index >= joined.tool_calls.size()) {
         joined.tool_calls.resize(*delta.tool_index + 1);
       }
-      ToolCall& call = joined.tool_calls.at(*delta.tool_index);
+      engine::ToolCall& call = joined.tool_calls.at(*delta.tool_index);
       call.name += delta.tool.name;
       call.arguments += delta.tool.arguments;
     }
   }
 };
 
-bool same(const Reply& a, const Reply& b) {
+bool same(const engine::Reply& a, const engine::Reply& b) {
   return a.reasoning == b.reasoning && a.content == b.content &&
-         std::ranges::equal(a.tool_calls, b.tool_calls, [](const ToolCall& x, const ToolCall& y) {
-           return x.name == y.name && x.arguments == y.arguments;
-         });
+         std::ranges::equal(a.tool_calls, b.tool_calls,
+                            [](const engine::ToolCall& x, const engine::ToolCall& y) {
+                              return x.name == y.name && x.arguments == y.arguments;
+                            });
 }
 
 // The measure: reads all of the text at each feed. What is new in it is reported.
@@ -54,7 +55,7 @@ class WholeTextReader {
  public:
   explicit WholeTextReader(const LlamaReplyFormat& format) : params_(format.parser()) {}
 
-  std::vector<ReplyDelta> feed(std::string_view text) {
+  std::vector<engine::ReplyDelta> feed(std::string_view text) {
     text_ += text;
     try {
       return advance_to(common_chat_parse(text_, true, params_));
@@ -67,19 +68,19 @@ class WholeTextReader {
   static std::string added(const std::string& before, const std::string& now) {
     return now.starts_with(before) ? now.substr(before.size()) : "";
   }
-  std::vector<ReplyDelta> advance_to(const common_chat_msg& message) {
-    std::vector<ReplyDelta> deltas;
-    ReplyDelta reasoning;
+  std::vector<engine::ReplyDelta> advance_to(const common_chat_msg& message) {
+    std::vector<engine::ReplyDelta> deltas;
+    engine::ReplyDelta reasoning;
     reasoning.reasoning = added(sent_.reasoning, message.reasoning_content);
     sent_.reasoning += reasoning.reasoning;
     if (!reasoning.reasoning.empty()) deltas.push_back(reasoning);
-    ReplyDelta content;
+    engine::ReplyDelta content;
     content.content = added(sent_.content, message.content);
     sent_.content += content.content;
     if (!content.content.empty()) deltas.push_back(content);
     for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
       const common_chat_tool_call& call = message.tool_calls[i];
-      ReplyDelta delta;
+      engine::ReplyDelta delta;
       delta.tool_index = i;
       if (i >= sent_.tool_calls.size()) {
         const bool whole = !call.arguments.empty() || i + 1 < message.tool_calls.size();
@@ -99,7 +100,7 @@ class WholeTextReader {
 
   common_chat_parser_params params_;
   std::string text_;
-  Reply sent_;
+  engine::Reply sent_;
 };
 
 class LlamaReplyTest : public ::testing::Test {
@@ -117,13 +118,13 @@ class LlamaReplyTest : public ::testing::Test {
     model_ = new LoadedModel(std::move(*loaded));
   }
 
-  static std::shared_ptr<const LlamaReplyFormat> format_of(const ChatInput& input) {
+  static std::shared_ptr<const LlamaReplyFormat> format_of(const engine::ChatInput& input) {
     auto chat = model_->text->render(input);
     if (!chat.ok()) return nullptr;
     return std::dynamic_pointer_cast<const LlamaReplyFormat>(chat->format);
   }
-  static ChatInput asking(bool tools, bool thinking) {
-    ChatInput input;
+  static engine::ChatInput asking(bool tools, bool thinking) {
+    engine::ChatInput input;
     input.messages_json = R"([{"role":"user","content":"Weather in Rome?"}])";
     if (tools) input.tools_json = kTools;
     input.enable_thinking = thinking;
@@ -205,7 +206,7 @@ TEST_F(LlamaReplyTest, ReportsWhatAReaderOfTheWholeTextReports) {
 }
 
 TEST_F(LlamaReplyTest, ContentUnderASchemaIsReportedTheSame) {
-  ChatInput input = asking(false, false);
+  engine::ChatInput input = asking(false, false);
   input.json_schema = R"({"type":"array","items":{"type":"object"}})";
   const auto format = format_of(input);
   ASSERT_NE(format, nullptr);
@@ -257,4 +258,4 @@ TEST_F(LlamaReplyTest, TheWorkIsLinear) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -69,7 +69,7 @@ class LlamaRowMap::Recorder final : public llama_io_write_i {
 // some time before they are read, and a field costs a few instructions.
 class LlamaRowMap::Feeder final : public llama_io_read_i {
  public:
-  Feeder(const LlamaRowMap& map, const RestorePoint& point)
+  Feeder(const LlamaRowMap& map, const engine::RestorePoint& point)
       : map_(map), tokens_(map.has_extents_ ? point.tokens : TokenSpan{}) {
     if (point.snapshot) rest_ = point.snapshot->bytes.subspan(kBlobHead);
     if (!map.has_extents_) return;
@@ -171,7 +171,7 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
 // processor's cache. For a card all are verified first, and then moved tensor by tensor.
 class LlamaRowMap::RowWriter {
  public:
-  RowWriter(std::span<const Segment> into, const RestorePoint& point, LlamaCopies& copies)
+  RowWriter(std::span<const Segment> into, const engine::RestorePoint& point, LlamaCopies& copies)
       : into_(into), length_(length_of(point.tokens)), blocks_(point.rows), copies_(copies) {}
 
   void write() {
@@ -190,7 +190,7 @@ class LlamaRowMap::RowWriter {
   // A part of the second-level cache of any processor.
   static constexpr std::size_t kCachefulBytes = 256 << 10;
 
-  static std::span<const RowsView> cacheful(std::span<const RowsView> blocks) {
+  static std::span<const engine::RowsView> cacheful(std::span<const engine::RowsView> blocks) {
     std::size_t count = 0;
     for (std::size_t bytes = 0; count < blocks.size() && bytes < kCachefulBytes; ++count) {
       bytes += blocks[count].bytes.size();
@@ -198,7 +198,7 @@ class LlamaRowMap::RowWriter {
     return blocks.first(count);
   }
 
-  void verify(std::span<const RowsView> blocks) {
+  void verify(std::span<const engine::RowsView> blocks) {
     std::atomic<bool> intact = true;
     copies_.each(into_.front().tensor, blocks.size(), [&](std::size_t i) {
       if (hash_bytes(blocks[i].bytes) != blocks[i].checksum) intact = false;
@@ -208,12 +208,12 @@ class LlamaRowMap::RowWriter {
 
   // In a block of k rows the rows of one tensor lie together, after k times the
   // cell bytes of the tensors before it.
-  void write(std::span<const RowsView> blocks) {
+  void write(std::span<const engine::RowsView> blocks) {
     pieces_.clear();
     std::size_t bytes_before = 0;  // of each row, in the tensors before
     for (const Segment& segment : into_) {
       const std::size_t cell = segment.cell_bytes;
-      for (const RowsView& rows : blocks) {
+      for (const engine::RowsView& rows : blocks) {
         const TokenPos used = std::min(rows.end, length_) - rows.begin;
         if (used <= 0) break;
         const auto block_rows = static_cast<std::size_t>(rows.block_end - rows.block_begin);
@@ -230,7 +230,7 @@ class LlamaRowMap::RowWriter {
 
   const std::span<const Segment> into_;
   const TokenPos length_;
-  std::span<const RowsView> blocks_;  // that have not been written
+  std::span<const engine::RowsView> blocks_;  // that have not been written
   LlamaCopies& copies_;
   std::vector<PieceIn> pieces_;
 };
@@ -301,14 +301,14 @@ void LlamaRowMap::make_cell(TokenPos position, Token token, CellSpan into) const
   into[5] = 0;
 }
 
-void LlamaRowMap::copy_out(std::span<ExtentRows> blocks, LlamaCopies& copies) const {
+void LlamaRowMap::copy_out(std::span<engine::ExtentRows> blocks, LlamaCopies& copies) const {
   if (blocks.empty() || segments_.empty()) return;
   std::vector<PieceOut> pieces;
   pieces.reserve(blocks.size() * segments_.size());
   std::size_t bytes_before = 0;  // of each row, in the tensors before
   for (const Segment& segment : segments_) {
     const std::size_t cell = segment.cell_bytes;
-    for (ExtentRows& block : blocks) {
+    for (engine::ExtentRows& block : blocks) {
       const auto rows = static_cast<std::size_t>(block.end - block.begin);
       pieces.push_back({segment.tensor,
                         segment.offset + cell * static_cast<std::size_t>(block.begin), cell * rows,
@@ -321,7 +321,7 @@ void LlamaRowMap::copy_out(std::span<ExtentRows> blocks, LlamaCopies& copies) co
               [&](std::size_t i) { blocks[i].checksum = hash_bytes(blocks[i].bytes); });
 }
 
-void LlamaRowMap::restore(llama_context* context, SlotId slot, const RestorePoint& point,
+void LlamaRowMap::restore(llama_context* context, SlotId slot, const engine::RestorePoint& point,
                           LlamaCopies& copies) const {
   Feeder feeder(*this, point);
   llama_get_memory(context)->state_read(feeder, slot.value, 0);
@@ -375,4 +375,4 @@ std::size_t copy_state_out(llama_context* context, SlotId slot, llama_state_seq_
   return writer.n_bytes();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

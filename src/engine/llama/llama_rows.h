@@ -30,7 +30,7 @@
 #include "engine/engine.h"
 #include "engine/llama/llama_copies.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 // The first word of every sequence blob that this version of the library writes (X7).
 inline constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
@@ -55,12 +55,12 @@ class LlamaRowMap {
 
   // Copies the rows of the blocks' tokens out, tensor by tensor, and notes their checksums. The
   // blocks ascend, and their bytes have their size.
-  void copy_out(std::span<ExtentRows> blocks, LlamaCopies& copies) const;
+  void copy_out(std::span<engine::ExtentRows> blocks, LlamaCopies& copies) const;
 
   // Brings `slot` to the point. Throws what the library throws, and when a block is damaged;
   // the slot then holds no usable state.
   // REQUIRES: the point's blocks have row_bytes() for each of their tokens.
-  void restore(llama_context* context, SlotId slot, const RestorePoint& point,
+  void restore(llama_context* context, SlotId slot, const engine::RestorePoint& point,
                LlamaCopies& copies) const;
 
  private:
@@ -95,4 +95,4 @@ class LlamaRowMap {
   std::vector<std::byte> meta_after_cells_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

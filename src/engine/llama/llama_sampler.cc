@@ -9,7 +9,7 @@
 
 #include "engine/llama/llama_reply.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -21,7 +21,7 @@ int penalty_window(int requested) {
   return requested < 0 ? kPenaltyWindowMax : std::min(requested, kPenaltyWindowMax);
 }
 
-void copy_numbers(const SamplingParams& from, common_params_sampling& to) {
+void copy_numbers(const engine::SamplingParams& from, common_params_sampling& to) {
   to.seed = from.seed.value_or(LLAMA_DEFAULT_SEED);
   to.n_prev = std::max(64, penalty_window(from.repeat_last_n));
   to.temp = from.temperature;
@@ -50,7 +50,8 @@ void copy_numbers(const SamplingParams& from, common_params_sampling& to) {
   to.no_perf = true;
 }
 
-void copy_biases(const llama_vocab* vocab, const SamplingParams& from, common_params_sampling& to) {
+void copy_biases(const llama_vocab* vocab, const engine::SamplingParams& from,
+                 common_params_sampling& to) {
   const int vocabulary = llama_vocab_n_tokens(vocab);
   for (const auto& [token, bias] : from.logit_bias) {
     if (token >= 0 && token < vocabulary) to.logit_bias.push_back({token, bias});
@@ -62,7 +63,7 @@ void copy_biases(const llama_vocab* vocab, const SamplingParams& from, common_pa
   }
 }
 
-Result<void> set_grammar(const SamplingParams& from, common_params_sampling& to) {
+Result<void> set_grammar(const engine::SamplingParams& from, common_params_sampling& to) {
   if (!from.json_schema.empty()) {
     try {
       to.grammar = {COMMON_GRAMMAR_TYPE_OUTPUT_FORMAT,
@@ -93,7 +94,7 @@ Result<void> check_grammar(const llama_vocab* vocab, const common_params_samplin
   return {};
 }
 
-Result<void> set_sampler_order(const SamplingParams& from, common_params_sampling& to) {
+Result<void> set_sampler_order(const engine::SamplingParams& from, common_params_sampling& to) {
   if (from.samplers.empty()) return {};
   to.samplers = common_sampler_types_from_names(from.samplers);
   if (to.samplers.size() == from.samplers.size()) return {};
@@ -121,7 +122,7 @@ float log_of_sum_of_exponentials(std::span<const float> logits, float largest) {
 }
 
 // Log-probabilities of the model itself, before any sampler changed them.
-void report_logprobs(Sampled& sampled, std::span<const float> logits, int top) {
+void report_logprobs(engine::Sampled& sampled, std::span<const float> logits, int top) {
   const float largest = *std::ranges::max_element(logits);
   const float normaliser = log_of_sum_of_exponentials(logits, largest);
   const auto logprob = [&](Token token) {
@@ -139,7 +140,7 @@ void report_logprobs(Sampled& sampled, std::span<const float> logits, int top) {
 }  // namespace
 
 Result<std::unique_ptr<LlamaSampler>> LlamaSampler::create(const llama_model* model,
-                                                           const SamplingParams& params,
+                                                           const engine::SamplingParams& params,
                                                            const LlamaReplyFormat* format) {
   const llama_vocab* vocab = llama_model_get_vocab(model);
   common_params_sampling chain_params;
@@ -179,9 +180,9 @@ Result<void> LlamaSampler::accept(Token token) {
 
 std::uint32_t LlamaSampler::seed() const { return common_sampler_get_seed(chain_.get()); }
 
-Result<Sampled> LlamaSampler::sample(llama_context* context, int row,
-                                     std::span<const float> logits) {
-  Sampled sampled;
+Result<engine::Sampled> LlamaSampler::sample(llama_context* context, int row,
+                                             std::span<const float> logits) {
+  engine::Sampled sampled;
   if (only_largest_) {
     sampled.token = static_cast<Token>(std::ranges::max_element(logits) - logits.begin());
   } else {
@@ -195,4 +196,4 @@ Result<Sampled> LlamaSampler::sample(llama_context* context, int row,
   return sampled;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -10,25 +10,25 @@
 
 #include "engine/sampling.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 class LlamaReplyFormat;
 
-class LlamaSampler final : public Sampler {
+class LlamaSampler final : public engine::Sampler {
  public:
   // `format` may be null. A grammar or schema that does not parse is an Error
   // that names the field it came in.
-  [[nodiscard]] static Result<std::unique_ptr<LlamaSampler>> create(const llama_model* model,
-                                                                    const SamplingParams& params,
-                                                                    const LlamaReplyFormat* format);
+  [[nodiscard]] static Result<std::unique_ptr<LlamaSampler>> create(
+      const llama_model* model, const engine::SamplingParams& params,
+      const LlamaReplyFormat* format);
 
   void accept_prompt(TokenSpan prompt) override;
   [[nodiscard]] Result<void> accept(Token token) override;
   [[nodiscard]] std::uint32_t seed() const override;
 
   // Chooses from row `row` of the context's latest outputs.
-  [[nodiscard]] Result<Sampled> sample(llama_context* context, int row,
-                                       std::span<const float> logits);
+  [[nodiscard]] Result<engine::Sampled> sample(llama_context* context, int row,
+                                               std::span<const float> logits);
 
  private:
   LlamaSampler(common_sampler_ptr chain, bool only_largest, std::optional<int> top_logprobs)
@@ -39,4 +39,4 @@ class LlamaSampler final : public Sampler {
   std::optional<int> top_logprobs_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -6,7 +6,7 @@
 #include "engine/llama/llama_context_params.h"
 #include "engine/llama/llama_engine.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -83,4 +83,4 @@ Result<StateShape> LlamaEngine::measure_shape(llama_model* model, const LlamaCon
   return shape_from(model, config.swa_full, one, sizes_of(context.get()));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -11,7 +11,7 @@
 #include "engine/llama/llama_reply.h"
 #include "engine/llama/llama_sampler.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -112,7 +112,7 @@ bool LlamaText::ends_generation(Token token) const { return llama_vocab_is_eog(v
 // Renders three turns and looks at what stands between an end-of-generation
 // token and the next control token: "<|im_end|>\n", "<end_of_turn>\n", "<|eot_id|>".
 std::vector<Tokens> LlamaText::find_turn_ends() const {
-  ChatInput probe;
+  engine::ChatInput probe;
   probe.messages_json =
       R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}])";
   std::vector<Tokens> found;
@@ -133,7 +133,7 @@ std::vector<Tokens> LlamaText::find_turn_ends() const {
   return found;
 }
 
-common_chat_templates_inputs LlamaText::library_inputs(const ChatInput& input) const {
+common_chat_templates_inputs LlamaText::library_inputs(const engine::ChatInput& input) const {
   common_chat_templates_inputs inputs;
   inputs.messages = common_chat_msgs_parse_oaicompat(common_json::parse(input.messages_json));
   if (!input.tools_json.empty()) {
@@ -155,12 +155,12 @@ common_chat_templates_inputs LlamaText::library_inputs(const ChatInput& input) c
   return inputs;
 }
 
-Result<RenderedChat> LlamaText::render(const ChatInput& input) const {
+Result<engine::RenderedChat> LlamaText::render(const engine::ChatInput& input) const {
   if (auto schema = check_schema(input.json_schema); !schema) return schema.error();
   try {
     common_chat_params params =
         common_chat_templates_apply(templates_.get(), library_inputs(input));
-    RenderedChat chat;
+    engine::RenderedChat chat;
     chat.prompt = params.prompt;
     chat.generation_prompt = params.generation_prompt;
     chat.stops = params.additional_stops;
@@ -173,7 +173,7 @@ Result<RenderedChat> LlamaText::render(const ChatInput& input) const {
   }
 }
 
-std::vector<MessageSpan> LlamaText::message_spans(const RenderedChat& chat,
+std::vector<MessageSpan> LlamaText::message_spans(const engine::RenderedChat& chat,
                                                   TokenSpan tokens) const {
   const auto& format = static_cast<const LlamaReplyFormat&>(*chat.format);
   std::vector<MessageSpan> spans;
@@ -191,16 +191,17 @@ std::vector<MessageSpan> LlamaText::message_spans(const RenderedChat& chat,
   return spans;
 }
 
-Result<std::unique_ptr<Sampler>> LlamaText::make_sampler(const SamplingParams& params,
-                                                         const ReplyFormat* format) const {
+Result<std::unique_ptr<engine::Sampler>> LlamaText::make_sampler(
+    const engine::SamplingParams& params, const engine::ReplyFormat* format) const {
   auto sampler =
       LlamaSampler::create(model_.get(), params, static_cast<const LlamaReplyFormat*>(format));
   if (!sampler) return sampler.error();
-  return std::unique_ptr<Sampler>(std::move(*sampler));
+  return std::unique_ptr<engine::Sampler>(std::move(*sampler));
 }
 
-std::unique_ptr<ReplyParser> LlamaText::make_parser(const ReplyFormat& format) const {
+std::unique_ptr<engine::ReplyParser> LlamaText::make_parser(
+    const engine::ReplyFormat& format) const {
   return std::make_unique<LlamaReplyParser>(static_cast<const LlamaReplyFormat&>(format));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

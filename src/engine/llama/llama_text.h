@@ -8,9 +8,9 @@
 #include "engine/llama/llama_handles.h"
 #include "engine/text.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
-class LlamaText final : public TextModel {
+class LlamaText final : public engine::TextModel {
  public:
   // `chat_template` overrides the model's own when not empty; one that does not
   // parse is an Error.
@@ -18,18 +18,19 @@ class LlamaText final : public TextModel {
       std::shared_ptr<llama_model> model, const std::string& path,
       const std::string& chat_template);
 
-  [[nodiscard]] const ModelCard& card() const override { return card_; }
+  [[nodiscard]] const engine::ModelCard& card() const override { return card_; }
   [[nodiscard]] Tokens tokenize(std::string_view text, bool add_special,
                                 bool parse_special) const override;
   [[nodiscard]] std::string piece(Token token, bool special) const override;
   [[nodiscard]] bool ends_generation(Token token) const override;
   [[nodiscard]] std::vector<Tokens> turn_ends() const override { return turn_ends_; }
-  [[nodiscard]] Result<RenderedChat> render(const ChatInput& input) const override;
-  [[nodiscard]] std::vector<MessageSpan> message_spans(const RenderedChat& chat,
+  [[nodiscard]] Result<engine::RenderedChat> render(const engine::ChatInput& input) const override;
+  [[nodiscard]] std::vector<MessageSpan> message_spans(const engine::RenderedChat& chat,
                                                        TokenSpan tokens) const override;
-  [[nodiscard]] Result<std::unique_ptr<Sampler>> make_sampler(
-      const SamplingParams& params, const ReplyFormat* format) const override;
-  [[nodiscard]] std::unique_ptr<ReplyParser> make_parser(const ReplyFormat& format) const override;
+  [[nodiscard]] Result<std::unique_ptr<engine::Sampler>> make_sampler(
+      const engine::SamplingParams& params, const engine::ReplyFormat* format) const override;
+  [[nodiscard]] std::unique_ptr<engine::ReplyParser> make_parser(
+      const engine::ReplyFormat& format) const override;
 
  private:
   LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates);
@@ -37,13 +38,13 @@ class LlamaText final : public TextModel {
   void read_card(const std::string& path);
   [[nodiscard]] std::string named_token(const char* key, Token token) const;
   [[nodiscard]] std::vector<Tokens> find_turn_ends() const;
-  [[nodiscard]] common_chat_templates_inputs library_inputs(const ChatInput& input) const;
+  [[nodiscard]] common_chat_templates_inputs library_inputs(const engine::ChatInput& input) const;
 
   std::shared_ptr<llama_model> model_;
   const llama_vocab* vocab_;
   common_chat_templates_ptr templates_;
-  ModelCard card_;
+  engine::ModelCard card_;
   std::vector<Tokens> turn_ends_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -5,7 +5,7 @@
 
 #include "engine/llama/llama_config.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 namespace {
 
 class PocketText : public ::testing::Test {
@@ -22,7 +22,7 @@ class PocketText : public ::testing::Test {
     delete model_;
     model_ = nullptr;
   }
-  [[nodiscard]] static const TextModel& text() { return *model_->text; }
+  [[nodiscard]] static const engine::TextModel& text() { return *model_->text; }
 
   static LoadedModel* model_;
 };
@@ -51,7 +51,7 @@ TEST_F(PocketText, ATurnEndsWithImEndAndItsNewline) {
 }
 
 TEST_F(PocketText, MessageSpansCoverThePromptInOrder) {
-  ChatInput input;
+  engine::ChatInput input;
   input.messages_json = R"([{"role":"system","content":"Be brief."},
     {"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"},
     {"role":"user","content":"Bye"}])";
@@ -73,7 +73,7 @@ TEST_F(PocketText, MessageSpansCoverThePromptInOrder) {
 }
 
 TEST_F(PocketText, ATemplateThatFailsIsAnErrorOfTheMessages) {
-  ChatInput input;
+  engine::ChatInput input;
   input.messages_json = R"([{"role":"user"}])";
   const auto chat = text().render(input);
   ASSERT_FALSE(chat.ok());
@@ -83,13 +83,13 @@ TEST_F(PocketText, ATemplateThatFailsIsAnErrorOfTheMessages) {
 // X12 and its kin: bad grammars are errors of the request, not of the process.
 TEST_F(PocketText, BadGrammarsAreRefused) {
   for (const char* grammar : {"root ::= (", "%llguidance {}\nstart: \"a\"", "no root here"}) {
-    SamplingParams params;
+    engine::SamplingParams params;
     params.grammar = grammar;
     const auto sampler = text().make_sampler(params, nullptr);
     ASSERT_FALSE(sampler.ok()) << grammar;
     EXPECT_EQ(sampler.error().param, "grammar");
   }
-  SamplingParams params;
+  engine::SamplingParams params;
   params.json_schema = R"({"type":"no such type"})";
   const auto sampler = text().make_sampler(params, nullptr);
   ASSERT_FALSE(sampler.ok());
@@ -97,18 +97,19 @@ TEST_F(PocketText, BadGrammarsAreRefused) {
 }
 
 TEST_F(PocketText, UnknownSamplersAreRefused) {
-  SamplingParams params;
+  engine::SamplingParams params;
   params.samplers = {"top_k", "magic"};
   const auto sampler = text().make_sampler(params, nullptr);
   ASSERT_FALSE(sampler.ok());
   EXPECT_EQ(sampler.error().param, "samplers");
 }
 
-Reply parse_in_pieces(const TextModel& text, const RenderedChat& chat, const std::string& reply,
-                      std::size_t piece, Reply& streamed) {
+engine::Reply parse_in_pieces(const engine::TextModel& text, const engine::RenderedChat& chat,
+                              const std::string& reply, std::size_t piece,
+                              engine::Reply& streamed) {
   const auto parser = text.make_parser(*chat.format);
-  const auto take = [&](const std::vector<ReplyDelta>& deltas) {
-    for (const ReplyDelta& delta : deltas) {
+  const auto take = [&](const std::vector<engine::ReplyDelta>& deltas) {
+    for (const engine::ReplyDelta& delta : deltas) {
       streamed.reasoning += delta.reasoning;
       streamed.content += delta.content;
       if (!delta.tool_index) continue;
@@ -129,7 +130,7 @@ Reply parse_in_pieces(const TextModel& text, const RenderedChat& chat, const std
 }
 
 TEST_F(PocketText, StreamedDeltasJoinToTheWholeReply) {
-  ChatInput input;
+  engine::ChatInput input;
   input.messages_json = R"([{"role":"user","content":"Weather in Rome?"}])";
   input.tools_json = kTools;
   input.stream = true;
@@ -140,8 +141,8 @@ TEST_F(PocketText, StreamedDeltasJoinToTheWholeReply) {
       R"({"name": "get_weather", "arguments": {"city": "Rome"}})"
       "\n</tool_call>";
   for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
-    Reply streamed;
-    const Reply whole = parse_in_pieces(text(), *chat, reply, piece, streamed);
+    engine::Reply streamed;
+    const engine::Reply whole = parse_in_pieces(text(), *chat, reply, piece, streamed);
     EXPECT_EQ(streamed.reasoning, whole.reasoning);
     EXPECT_EQ(streamed.content, whole.content);
     ASSERT_EQ(whole.tool_calls.size(), 1U) << "in pieces of " << piece;
@@ -157,14 +158,14 @@ TEST_F(PocketText, StreamedDeltasJoinToTheWholeReply) {
 }
 
 TEST_F(PocketText, TextThatBreaksTheFormatIsNotLost) {
-  ChatInput input;
+  engine::ChatInput input;
   input.messages_json = R"([{"role":"user","content":"?"}])";
   input.tools_json = kTools;
   input.enable_thinking = false;
   const auto chat = text().render(input);
   ASSERT_TRUE(chat.ok());
-  Reply streamed;
-  const Reply whole =
+  engine::Reply streamed;
+  const engine::Reply whole =
       parse_in_pieces(text(), *chat, "before <tool_call> {\"name\": \"get_wea", 4, streamed);
   EXPECT_NE(whole.content.find("before"), std::string::npos);
   EXPECT_NE(whole.content.find("get_wea"), std::string::npos) << "got: " << whole.content;
@@ -172,4 +173,4 @@ TEST_F(PocketText, TextThatBreaksTheFormatIsNotLost) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -1,6 +1,6 @@
 #include "engine/llama/llama_threads.h"
 
-namespace holdfast {
+namespace holdfast::llama {
 
 namespace {
 
@@ -38,4 +38,4 @@ void LlamaThreads::attach_to(llama_context* context) const {
   if (decode_pool_ != nullptr) llama_attach_threadpool(context, decode_pool_, batch_pool_);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -6,7 +6,7 @@
 #include <ggml-cpu.h>
 #include <llama.h>
 
-namespace holdfast {
+namespace holdfast::llama {
 
 class LlamaThreads {
  public:
@@ -26,4 +26,4 @@ class LlamaThreads {
   ggml_threadpool* batch_pool_ = nullptr;  // null: the decode pool serves both
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::llama

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 namespace {
 
@@ -430,4 +430,4 @@ std::unique_ptr<ReplyParser> FakeText::make_parser(const ReplyFormat&) const {
   return std::make_unique<FakeParser>();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

@@ -20,7 +20,7 @@
 #include "engine/engine.h"
 #include "engine/text.h"
 
-namespace holdfast {
+namespace holdfast::engine {
 
 enum class FakeKind { kAttention, kWindowed, kRecurrent, kHybrid };
 
@@ -138,4 +138,4 @@ class FakeText final : public TextModel {
   ModelCard card_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::engine

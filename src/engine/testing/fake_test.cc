@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::engine {
 namespace {
 
 constexpr SlotId kSlot{0};
@@ -137,4 +137,4 @@ TEST(Fake, WindowIsCutOnlyWhileItIsHeld) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::engine

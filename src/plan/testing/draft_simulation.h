@@ -10,7 +10,7 @@
 
 #include "plan/draft_pace.h"
 
-namespace holdfast {
+namespace holdfast::plan {
 
 struct DraftWorld {
   static constexpr TokenPos kMost = 8;
@@ -198,4 +198,4 @@ class DraftSimulation {
   double ms_ = 0.0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::plan

@@ -8,7 +8,7 @@
 
 #include "record/recording_frames.h"
 
-namespace holdfast {
+namespace holdfast::record {
 
 // Frames as their lengths say, the last one cut where the bytes end.
 [[nodiscard]] inline std::string sealed_recording(std::string_view file) {
@@ -29,4 +29,4 @@ namespace holdfast {
   return sealed;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::record

@@ -19,7 +19,7 @@
 
 #include "engine/testing/fake.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 constexpr double kDayS = 24 * 3600;
 
@@ -161,15 +161,15 @@ class DayClients {
       if (i + 1 == session.blocks.size() || answer == session.answers.end()) continue;
       tokens.insert(tokens.end(), answer->second.begin(), answer->second.end());
     }
-    tokens.insert(tokens.end(), {kFakeTurnEnd, kFakeTurnStart});
+    tokens.insert(tokens.end(), {engine::kFakeTurnEnd, engine::kFakeTurnStart});
     return tokens;
   }
 
   void answered(const DayRequest& request, const Tokens& answer) {
     Session& session = sessions_[request.session];
-    Tokens turn = {kFakeTurnEnd, kFakeTurnStart};
+    Tokens turn = {engine::kFakeTurnEnd, engine::kFakeTurnStart};
     turn.insert(turn.end(), answer.begin(), answer.end());
-    turn.insert(turn.end(), {kFakeTurnEnd, kFakeTurnStart});
+    turn.insert(turn.end(), {engine::kFakeTurnEnd, engine::kFakeTurnStart});
     session.answers[session.blocks.back()] = std::move(turn);
   }
 
@@ -192,4 +192,4 @@ class DayClients {
   std::vector<Session> sessions_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -20,10 +20,10 @@
 #include "tier/disk_store.h"
 #include "tier/testing/simulated_files.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 struct TrafficOptions {
-  FakeKind kind = FakeKind::kHybrid;
+  engine::FakeKind kind = engine::FakeKind::kHybrid;
   bool deterministic = false;
   bool companion = false;
   bool faults = false;
@@ -34,11 +34,11 @@ struct TrafficOptions {
   int requests = 300;
   ByteCount budget = 12 << 10;
   unsigned seed = 1;
-  std::uint64_t tokens_max = kRecordedTokensMax;
+  std::uint64_t tokens_max = record::kRecordedTokensMax;
 };
 
 // Each look takes a little time, as much as the seed says.
-class TickingClock final : public Clock {
+class TickingClock final : public env::Clock {
  public:
   explicit TickingClock(unsigned seed) : random_(seed) {}
   [[nodiscard]] TimePoint now() const override {
@@ -58,25 +58,26 @@ class TickingClock final : public Clock {
 };
 
 // Keeps rows and something at each place, forgets now and then, and drafts badly.
-class ForgetfulCompanion final : public Companion {
+class ForgetfulCompanion final : public engine::Companion {
  public:
   explicit ForgetfulCompanion(unsigned seed) : random_(seed) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "forgetful"; }
-  [[nodiscard]] CompanionShape shape() const noexcept override { return {8, 24}; }
-  [[nodiscard]] Followed follow(SlotId, const CompanionPoint& point) noexcept override {
+  [[nodiscard]] engine::CompanionShape shape() const noexcept override { return {8, 24}; }
+  [[nodiscard]] engine::Followed follow(SlotId,
+                                        const engine::CompanionPoint& point) noexcept override {
     const TokenPos length = length_of(point.tokens);
     if (length == 0 || random_() % 3 != 0) return {length, length / 2, nullptr};
     return {length / 2, 0, "It forgot the rest."};
   }
   void advance(SlotId, TokenSpan, TokenPos) noexcept override {}
-  void draft(std::span<DraftWish> wishes) noexcept override {
-    for (DraftWish& wish : wishes) {
+  void draft(std::span<engine::DraftWish> wishes) noexcept override {
+    for (engine::DraftWish& wish : wishes) {
       if (random_() % 2 == 0) wish.draft = {wish.next, wish.next};
     }
   }
-  [[nodiscard]] CompanionSaved save(SlotId, std::span<const TokenRange> blocks,
-                                    TokenPos) noexcept override {
-    CompanionSaved saved;
+  [[nodiscard]] engine::CompanionSaved save(SlotId, std::span<const TokenRange> blocks,
+                                            TokenPos) noexcept override {
+    engine::CompanionSaved saved;
     for (const TokenRange& block : blocks) {
       const auto tokens = static_cast<std::size_t>(random_() % 4 == 0 ? 0 : block.length());
       saved.rows.push_back(CheckedBytes::of(StateBytes(tokens * 8, std::byte{1})));
@@ -89,7 +90,7 @@ class ForgetfulCompanion final : public Companion {
   std::minstd_rand random_;
 };
 
-class MemorySink final : public RecordingSink {
+class MemorySink final : public record::RecordingSink {
  public:
   [[nodiscard]] Result<void> write(std::string more) override {
     bytes += more;
@@ -102,23 +103,23 @@ class RecordedTraffic {
  public:
   explicit RecordedTraffic(const TrafficOptions& options)
       : options_(options), random_(options.seed), clock_(options.seed), companion_(options.seed) {
-    RecorderOptions recording;
+    record::RecorderOptions recording;
     recording.private_form = options.private_form;
     recording.build = "holdfast test";
     recording.tokens_max = options.tokens_max;
     recorder_.emplace(sink_, recording);
     recorder_->on_stopped = [this](const std::string& why) { stopped = why; };
-    FakeOptions fake;
+    engine::FakeOptions fake;
     fake.kind = options.kind;
     fake.slots = 3;
     fake.context_tokens = 1536;
     fake.rollback_depth = 2;
-    fake.faults = [this](FakeOperation operation) {
-      const bool reads = operation == FakeOperation::kPrefill;
+    fake.faults = [this](engine::FakeOperation operation) {
+      const bool reads = operation == engine::FakeOperation::kPrefill;
       if (options_.lower && reads) clock_.advance(std::chrono::milliseconds(20));
-      const bool saves = operation == FakeOperation::kSave && options_.wrong_after > 0;
-      if (saves && ++saves_ > options_.wrong_after) return FakeFault::kWrong;
-      return options_.faults ? fault(operation) : FakeFault::kNone;
+      const bool saves = operation == engine::FakeOperation::kSave && options_.wrong_after > 0;
+      if (saves && ++saves_ > options_.wrong_after) return engine::FakeFault::kWrong;
+      return options_.faults ? fault(operation) : engine::FakeFault::kNone;
     };
     engine_.emplace(fake);
     if (options.lower) open_lower();
@@ -133,7 +134,7 @@ class RecordedTraffic {
     // So many that the budget is smaller, and slots keep some of their own.
     scheduling.cache.slot_snapshots = 1000;
     scheduling.cache.memory.budget =
-        options.kind == FakeKind::kRecurrent ? options.budget / 24 : options.budget;
+        options.kind == engine::FakeKind::kRecurrent ? options.budget / 24 : options.budget;
     scheduling.cache.memory.ghost_tokens_max = 20'000;
     scheduling.cache.fingerprint = "f00d";
     scheduling.cache.names_foreign = options.lower;
@@ -173,23 +174,23 @@ class RecordedTraffic {
   };
 
   void open_lower() {
-    DiskOptions disk;
+    tier::DiskOptions disk;
     disk.budget = 8 << 20;
     disk.stored_depths = known_;
-    auto opened = DiskStore::open(files_, disk, clock_.unix_ms());
+    auto opened = tier::DiskStore::open(files_, disk, clock_.unix_ms());
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     store_ = std::move(*opened);
     // So slow that fronts are read meanwhile.
     lower_.emplace(*store_, known_, clock_,
-                   DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = 60.0});
+                   cache::DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = 60.0});
     foreign_.add("engine", "another");
-    lower_->set_foreign(ForeignStates({{foreign_, "another engine", "--other", false}}));
+    lower_->set_foreign(cache::ForeignStates({{foreign_, "another engine", "--other", false}}));
   }
 
   // As if another engine had read some of the prompts.
   void read_elsewhere(const GenerateRequest& request) {
     if (!lower_ || count_ % 4 != 0) return;
-    PathNamer names(foreign_.space(request.tenant));
+    tier::PathNamer names(foreign_.space(request.tenant));
     names.append(request.prompt);
     known_->add(names.anchors().back(), length_of(request.prompt));
   }
@@ -197,12 +198,13 @@ class RecordedTraffic {
   unsigned pick(unsigned count) { return static_cast<unsigned>(random_() % count); }
   bool chance(unsigned one_in) { return pick(one_in) == 0; }
 
-  FakeFault fault(FakeOperation operation) {
-    if (!chance(40)) return FakeFault::kNone;
+  engine::FakeFault fault(engine::FakeOperation operation) {
+    if (!chance(40)) return engine::FakeFault::kNone;
     switch (operation) {
-      case FakeOperation::kCut: return FakeFault::kRefuse;
-      case FakeOperation::kSave: return chance(2) ? FakeFault::kFail : FakeFault::kCorrupt;
-      default: return chance(4) ? FakeFault::kFail : FakeFault::kNone;
+      case engine::FakeOperation::kCut: return engine::FakeFault::kRefuse;
+      case engine::FakeOperation::kSave:
+        return chance(2) ? engine::FakeFault::kFail : engine::FakeFault::kCorrupt;
+      default: return chance(4) ? engine::FakeFault::kFail : engine::FakeFault::kNone;
     }
   }
 
@@ -261,7 +263,7 @@ class RecordedTraffic {
     std::vector<MessageSpan> spans;
     TokenPos begin = 0;
     for (TokenPos i = 0; i < length_of(prompt); ++i) {
-      if (prompt[static_cast<std::size_t>(i)] != kFakeTurnEnd) continue;
+      if (prompt[static_cast<std::size_t>(i)] != engine::kFakeTurnEnd) continue;
       spans.push_back({spans.empty() ? Role::kSystem : Role::kUser, begin, i + 1});
       begin = i + 1;
     }
@@ -289,7 +291,7 @@ class RecordedTraffic {
     if (chance(12)) scheduler_->erase_slot(ask, [](const Result<TokenPos>&) {});
     if (chance(12)) {
       scheduler_->save_slot(ask, [this](Result<SlotCopy> copy) {
-        if (copy) saved_ = std::make_shared<const SlotState>(std::move(copy->state));
+        if (copy) saved_ = std::make_shared<const cache::SlotState>(std::move(copy->state));
       });
     }
     if (saved_ != nullptr && chance(8)) {
@@ -311,19 +313,19 @@ class RecordedTraffic {
   TickingClock clock_;
   ForgetfulCompanion companion_;
   MemorySink sink_;
-  std::optional<CacheRecorder> recorder_;
-  FakeText text_;
-  std::optional<FakeEngine> engine_;
-  SimulatedFiles files_;
-  std::shared_ptr<StoredDepths> known_ = std::make_shared<StoredDepths>();
-  std::unique_ptr<DiskStore> store_;
-  Fingerprint foreign_;
-  std::optional<DiskTier> lower_;
+  std::optional<record::CacheRecorder> recorder_;
+  engine::FakeText text_;
+  std::optional<engine::FakeEngine> engine_;
+  tier::SimulatedFiles files_;
+  std::shared_ptr<tier::StoredDepths> known_ = std::make_shared<tier::StoredDepths>();
+  std::unique_ptr<tier::DiskStore> store_;
+  cache::Fingerprint foreign_;
+  std::optional<cache::DiskTier> lower_;
   std::optional<Scheduler> scheduler_;
   std::vector<Conversation> talks_;
   std::vector<std::pair<std::string, std::shared_ptr<Recorder>>> clients_;
-  std::shared_ptr<const SlotState> saved_;
+  std::shared_ptr<const cache::SlotState> saved_;
   int count_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

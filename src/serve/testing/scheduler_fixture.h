@@ -12,9 +12,9 @@
 #include "engine/testing/fake.h"
 #include "serve/scheduler.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
-class ManualClock final : public Clock {
+class ManualClock final : public env::Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return now_; }
   void advance(std::chrono::nanoseconds by) { now_ += by; }
@@ -53,7 +53,8 @@ class Recorder final : public EventSink {
 
 // The whole set-up; turned by hand unless start() is called.
 struct Bench {
-  explicit Bench(FakeOptions fake = {}, SchedulerOptions options = {}, SchedulerParts parts = {})
+  explicit Bench(engine::FakeOptions fake = {}, SchedulerOptions options = {},
+                 SchedulerParts parts = {})
       : engine(std::move(fake)), scheduler(engine, text, with_step(options), clock, parts) {}
 
   static SchedulerOptions with_step(SchedulerOptions options) {
@@ -106,8 +107,8 @@ struct Bench {
     return recorder->text_;
   }
 
-  FakeText text;
-  FakeEngine engine;
+  engine::FakeText text;
+  engine::FakeEngine engine;
   ManualClock clock;
   Scheduler scheduler;
   int requests = 0;
@@ -115,7 +116,7 @@ struct Bench {
 
 // What an engine that has never seen anything answers, when prompts are cut as the grid says and
 // nowhere else.
-inline std::string cold_answer(FakeOptions fake, const std::string& prompt,
+inline std::string cold_answer(engine::FakeOptions fake, const std::string& prompt,
                                TokenPos max_tokens = 20) {
   fake.faults = nullptr;
   Bench bench(fake, {.deterministic = true});
@@ -123,18 +124,19 @@ inline std::string cold_answer(FakeOptions fake, const std::string& prompt,
 }
 
 // Runs a prompt, and compares its answer with a cold one and its receipt with itself.
-inline Receipt run_as_cold(Bench& bench, const FakeOptions& cold, const std::string& prompt,
-                           TokenPos max_tokens, std::string& answer) {
+inline cache::Receipt run_as_cold(Bench& bench, const engine::FakeOptions& cold,
+                                  const std::string& prompt, TokenPos max_tokens,
+                                  std::string& answer) {
   const auto recorder = bench.submit(prompt, max_tokens);
   bench.turn_until_ended(*recorder);
   EXPECT_TRUE(recorder->finished_.has_value());
   EXPECT_EQ(recorder->text_, cold_answer(cold, prompt, max_tokens));
   answer = recorder->text_;
-  const Receipt receipt = *recorder->finished_->receipt;
-  EXPECT_EQ(check_receipt(receipt), std::vector<std::string>{});
+  const cache::Receipt receipt = *recorder->finished_->receipt;
+  EXPECT_EQ(cache::check_receipt(receipt), std::vector<std::string>{});
   EXPECT_EQ(receipt.restored + receipt.recomputed, receipt.prompt_tokens);
   EXPECT_EQ(receipt.restored, recorder->finished_->timings.cached_tokens);
   return receipt;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "serve/testing/scheduler_fixture.h"
 
-namespace holdfast {
+namespace holdfast::serve {
 
 // In milliseconds.
 struct WorkTimes {
@@ -27,9 +27,9 @@ struct DoneWork {
   TokenPos tokens = 0;
 };
 
-class TimedEngine final : public Engine {
+class TimedEngine final : public engine::Engine {
  public:
-  TimedEngine(FakeOptions fake, ManualClock& clock, WorkTimes times)
+  TimedEngine(engine::FakeOptions fake, ManualClock& clock, WorkTimes times)
       : fake_(std::move(fake)), clock_(clock), times_(times) {}
 
   [[nodiscard]] const StateShape& shape() const override { return fake_.shape(); }
@@ -41,18 +41,20 @@ class TimedEngine final : public Engine {
   [[nodiscard]] bool can_take_back(TokenPos count) const override {
     return fake_.can_take_back(count);
   }
-  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk, LogitsOf logits) override {
+  [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk,
+                                     engine::LogitsOf logits) override {
     note('p', slot, length_of(chunk));
     behind_ms_ += times_.chunk + times_.token * length_of(chunk);
     return fake_.prefill(slot, chunk, logits);
   }
-  [[nodiscard]] Result<void> decode(std::span<const DecodeStep> steps) override {
+  [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep> steps) override {
     wait();
     note('d', steps.front().slot, static_cast<TokenPos>(steps.size()));
     pass(times_.step + times_.step_slot * static_cast<double>(steps.size() - 1));
     return fake_.decode(steps);
   }
-  [[nodiscard]] Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row) override {
+  [[nodiscard]] Result<engine::Sampled> sample(SlotId slot, engine::Sampler& sampler,
+                                               TokenPos row) override {
     wait();
     return fake_.sample(slot, sampler, row);
   }
@@ -62,37 +64,38 @@ class TimedEngine final : public Engine {
   }
   [[nodiscard]] bool can_sample_kept() const override { return fake_.can_sample_kept(); }
   [[nodiscard]] std::size_t logits_count() const override { return fake_.logits_count(); }
-  [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
-                                            Sampler& sampler) override {
+  [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
+                                                    engine::Sampler& sampler) override {
     return fake_.sample_kept(logits, sampler);
   }
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override {
+  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
     return fake_.cut(slot, position);
   }
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
     return fake_.can_cut(slot, position);
   }
   void clear(SlotId slot) override { fake_.clear(slot); }
-  [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override {
+  [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
+                                                engine::SaveScope scope) const override {
     wait();
     note('s', slot, 0);
     pass(times_.snapshot);
     return fake_.save(slot, scope);
   }
-  [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& saved) override {
+  [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& saved) override {
     wait();
     note('r', slot, 0);
     pass(times_.snapshot);
     return fake_.load(slot, saved);
   }
-  [[nodiscard]] Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
-                                             TokenPos end) const override {
+  [[nodiscard]] Result<engine::ExtentRows> save_rows(SlotId slot, TokenPos begin,
+                                                     TokenPos end) const override {
     wait();
     note('s', slot, end - begin);
     pass(times_.row * (end - begin));
     return fake_.save_rows(slot, begin, end);
   }
-  [[nodiscard]] Result<std::vector<ExtentRows>> save_rows(
+  [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override {
     wait();
     for (const TokenRange& block : blocks) {
@@ -101,7 +104,7 @@ class TimedEngine final : public Engine {
     }
     return fake_.save_rows(slot, blocks);
   }
-  [[nodiscard]] Result<void> restore(SlotId slot, const RestorePoint& point) override {
+  [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override {
     wait();
     note('r', slot, length_of(point.tokens));
     pass(times_.snapshot + times_.row * length_of(point.tokens));
@@ -125,11 +128,11 @@ class TimedEngine final : public Engine {
     done_.push_back({kind, slot, tokens});
   }
 
-  FakeEngine fake_;
+  engine::FakeEngine fake_;
   ManualClock& clock_;
   WorkTimes times_;
   mutable double behind_ms_ = 0.0;
   mutable std::vector<DoneWork> done_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::serve

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "tier/blob.h"
 
-namespace holdfast::tier_testing {
+namespace holdfast::tier {
 
 // Bytes that stand for the tokens before `at` and for nothing else.
 inline StateBytes content_of(SpaceKey space, TokenSpan before, std::size_t size, unsigned salt) {
@@ -124,4 +124,4 @@ inline Tokens random_tokens(std::size_t count, std::mt19937& random) {
   return tokens;
 }
 
-}  // namespace holdfast::tier_testing
+}  // namespace holdfast::tier

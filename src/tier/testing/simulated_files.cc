@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 namespace {
 
@@ -357,4 +357,4 @@ Io<ByteCount> SimulatedFiles::free_bytes() {
   return *capacity_ > used ? *capacity_ - used : ByteCount{0};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

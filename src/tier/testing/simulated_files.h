@@ -26,7 +26,7 @@
 
 #include "tier/file_system.h"
 
-namespace holdfast {
+namespace holdfast::tier {
 
 class SimulatedFiles final : public FileSystem {
  public:
@@ -122,4 +122,4 @@ class SimulatedFiles final : public FileSystem {
   std::optional<ByteCount> capacity_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <set>
 
-namespace holdfast {
+namespace holdfast::tier {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -105,4 +105,4 @@ TEST(SimulatedFiles, PowerAndSpaceEnd) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::tier

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace holdfast::tier_testing {
+namespace holdfast::tier {
 
 class TempFolder {
  public:
@@ -33,4 +33,4 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace holdfast::tier_testing
+}  // namespace holdfast::tier

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace holdfast::tree_testing {
+namespace holdfast::tree {
 
 // Operations draw all their choices from `seed`, so that any of them can be
 // left out and the rest still mean something.
@@ -51,4 +51,4 @@ template <typename Fails>
   return ops;
 }
 
-}  // namespace holdfast::tree_testing
+}  // namespace holdfast::tree

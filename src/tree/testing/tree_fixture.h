@@ -13,7 +13,7 @@
 
 #include "tree/token_tree.h"
 
-namespace holdfast::tree_testing {
+namespace holdfast::tree {
 
 inline constexpr SpaceKey kSpace{1, 1};
 inline constexpr StateNeeds kHybrid{.blocks = true, .snapshot = true};
@@ -62,4 +62,4 @@ class TokenTreeFixture : public ::testing::Test {
   Tick now_ = 0;
 };
 
-}  // namespace holdfast::tree_testing
+}  // namespace holdfast::tree

@@ -11,7 +11,7 @@
 #include "state/snapshot.h"
 #include "tree/testing/tree_oracle.h"
 
-namespace holdfast::tree_testing {
+namespace holdfast::tree {
 
 struct KnownPath {
   SpaceKey space;
@@ -88,4 +88,4 @@ class TreeMaker {
   std::map<std::tuple<PrefixKey, TokenPos, ByteKind>, ExtentBlockPtr> made_;
 };
 
-}  // namespace holdfast::tree_testing
+}  // namespace holdfast::tree

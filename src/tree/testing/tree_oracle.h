@@ -17,7 +17,7 @@
 #include "state/snapshot.h"
 #include "tree/types.h"
 
-namespace holdfast::tree_testing {
+namespace holdfast::tree {
 
 using PrefixKey = std::uint64_t;
 
@@ -180,4 +180,4 @@ class TreeOracle {
   return key;
 }
 
-}  // namespace holdfast::tree_testing
+}  // namespace holdfast::tree

@@ -13,7 +13,7 @@
 #include "tree/testing/tree_oracle.h"
 #include "tree/token_tree.h"
 
-namespace holdfast::tree_testing {
+namespace holdfast::tree {
 
 class TreeVerifier {
  public:
@@ -273,4 +273,4 @@ class TreeVerifier {
   std::string failure_;
 };
 
-}  // namespace holdfast::tree_testing
+}  // namespace holdfast::tree

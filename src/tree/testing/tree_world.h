@@ -14,7 +14,7 @@
 #include "tree/testing/tree_verify.h"
 #include "tree/token_tree.h"
 
-namespace holdfast::tree_testing {
+namespace holdfast::tree {
 
 class TreeWorld {
  public:
@@ -303,4 +303,4 @@ class TreeWorld {
   std::string failure_;
 };
 
-}  // namespace holdfast::tree_testing
+}  // namespace holdfast::tree

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 void Blueprint::add_to_layer(std::size_t layer, const Shapes& shapes) {
   const std::string prefix = "blk." + std::to_string(layer) + ".";
@@ -29,4 +29,4 @@ Array on_layers(std::string_view layers, char kind, std::uint32_t value) {
   return result;
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -16,7 +16,7 @@
 
 #include "engine/llama/testing/tiny_sizes.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 using Array = std::vector<std::uint32_t>;
 
@@ -68,4 +68,4 @@ using Part = void (*)(Blueprint& model);
 // `value` on the layers of this kind, 0 on the others.
 [[nodiscard]] Array on_layers(std::string_view layers, char kind, std::uint32_t value);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -1,6 +1,6 @@
 #include "engine/llama/testing/tiny_feed_forwards.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 namespace {
 
 constexpr std::uint32_t kExperts = 4;
@@ -125,4 +125,4 @@ void ungated_shared_expert(Blueprint& model) {
                         {"ffn_down_shexp.weight", {inner, model.sizes.width}}});
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -3,7 +3,7 @@
 
 #include "engine/llama/testing/tiny_blueprint.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 // Norms of every layer. What an architecture calls the norm before its
 // feed-forward differs: the first three name it in three ways.
@@ -43,4 +43,4 @@ void shared_expert(Blueprint& model);
 void weighed_shared_expert(Blueprint& model);
 void ungated_shared_expert(Blueprint& model);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -11,7 +11,7 @@
 #include "ggml-cpp.h"
 #include "gguf.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 namespace {
 
 // ---- Metadata ----
@@ -122,4 +122,4 @@ bool write_model(const ModelFile& model, std::FILE* file) {
   return std::fflush(file) == 0;
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

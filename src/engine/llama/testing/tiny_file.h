@@ -10,7 +10,7 @@
 #include "engine/llama/testing/tiny_recipes.h"
 #include "ggml.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 // Bytes of tensors written so far, and in all.
 using WriteProgress = std::function<void(std::size_t done, std::size_t all)>;
@@ -31,4 +31,4 @@ struct ModelFile {
 // Bytes of all tensors.
 [[nodiscard]] std::size_t tensor_bytes(const Blueprint& blueprint, ggml_type type);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

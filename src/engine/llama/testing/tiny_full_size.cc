@@ -6,7 +6,7 @@
 
 #include "engine/llama/testing/tiny_recipes.h"
 
-namespace holdfast::llama_engine {
+namespace holdfast::llama {
 namespace {
 
 // As its configuration has it. Three layers of four are recurrent; 2B differs from
@@ -218,4 +218,4 @@ Result<void> write_full_size_model(const FullSizeSpec& spec, const std::filesyst
   return {};
 }
 
-}  // namespace holdfast::llama_engine
+}  // namespace holdfast::llama

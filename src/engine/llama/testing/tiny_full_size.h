@@ -13,7 +13,7 @@
 #include "engine/llama/testing/tiny_file.h"
 #include "engine/llama/testing/tiny_sizes.h"
 
-namespace holdfast::llama_engine {
+namespace holdfast::llama {
 
 inline constexpr std::uint32_t kFullSizeVocabulary = 4096;
 
@@ -41,4 +41,4 @@ struct FullSizeSpec {
 [[nodiscard]] Result<void> write_full_size_model(const FullSizeSpec& spec,
                                                  const std::filesystem::path& path);
 
-}  // namespace holdfast::llama_engine
+}  // namespace holdfast::llama

@@ -17,7 +17,7 @@
 #include "ggml-backend.h"
 #include "llama.h"
 
-namespace holdfast::llama_engine {
+namespace holdfast::llama {
 namespace {
 
 class FullSize : public testing::TestWithParam<std::string_view> {
@@ -218,4 +218,4 @@ TEST_F(FullSizeOnce, RefusesWhatItCannotMake) {
 }
 
 }  // namespace
-}  // namespace holdfast::llama_engine
+}  // namespace holdfast::llama

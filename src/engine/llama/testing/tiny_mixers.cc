@@ -2,7 +2,7 @@
 
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 namespace {
 
 constexpr std::uint32_t kConvolution = 4;  // tokens
@@ -222,4 +222,4 @@ void lightning_attention(Blueprint& model) {
                           {"attn_output.weight", {width, width}}});
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -3,7 +3,7 @@
 
 #include "engine/llama/testing/tiny_blueprint.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 // Which layers attend: said by the heads of each, by a period, or none do.
 void hybrid_by_heads(Blueprint& model);
@@ -45,4 +45,4 @@ void mamba2(Blueprint& model);
 void short_convolution(Blueprint& model);
 void lightning_attention(Blueprint& model);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

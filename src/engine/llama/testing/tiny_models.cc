@@ -8,7 +8,7 @@
 #include "engine/llama/testing/tiny_file.h"
 #include "engine/llama/testing/tiny_recipes.h"
 
-namespace holdfast::llama_engine {
+namespace holdfast::llama {
 namespace {
 
 using tiny::Recipe;
@@ -91,4 +91,4 @@ Result<void> write_tiny_model(const TinySpec& spec, std::uint64_t seed,
   return write(spec, seed, FilePtr(std::fopen(path.c_str(), "wb")), path.string());
 }
 
-}  // namespace holdfast::llama_engine
+}  // namespace holdfast::llama

@@ -30,7 +30,7 @@
 #include "engine/llama/llama_handles.h"
 #include "llama.h"
 
-namespace holdfast::llama_engine {
+namespace holdfast::llama {
 
 struct TinySpec {
   // One of tiny_architectures(). A llama.cpp architecture name, or a variant
@@ -77,4 +77,4 @@ inline constexpr std::uint32_t kTinySlidingWindow = 64;
 [[nodiscard]] Result<void> write_tiny_model(const TinySpec& spec, std::uint64_t seed,
                                             const std::filesystem::path& path);
 
-}  // namespace holdfast::llama_engine
+}  // namespace holdfast::llama

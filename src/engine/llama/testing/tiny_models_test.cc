@@ -16,7 +16,7 @@
 #include "ggml-backend.h"
 #include "llama-ext.h"
 
-namespace holdfast::llama_engine {
+namespace holdfast::llama {
 namespace {
 
 using Tokens = std::vector<llama_token>;
@@ -309,4 +309,4 @@ TEST(TinyModels, ReportsAFileItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace holdfast::llama_engine
+}  // namespace holdfast::llama

@@ -5,7 +5,7 @@
 #include "engine/llama/testing/tiny_feed_forwards.h"
 #include "engine/llama/testing/tiny_mixers.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 namespace {
 
 // ---- Parts of the model as a whole ----
@@ -228,4 +228,4 @@ Blueprint blueprint_of(const Recipe& recipe, const Sizes& sizes, bool mtp) {
   return model;
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -8,7 +8,7 @@
 
 #include "engine/llama/testing/tiny_blueprint.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 struct Recipe {
   std::string_view name;
@@ -30,4 +30,4 @@ struct Recipe {
 // layers of their own, none.
 [[nodiscard]] Blueprint blueprint_of(const Recipe& recipe, const Sizes& sizes, bool mtp);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

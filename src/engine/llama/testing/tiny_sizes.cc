@@ -2,7 +2,7 @@
 
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 Sizes tiny_sizes(std::uint32_t width) {
   return {.width = width,
@@ -24,4 +24,4 @@ Sizes tiny_sizes(std::uint32_t width) {
           .ssm_groups = 2};
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 struct Sizes {
   std::uint32_t width = 0;   // the embedding length
@@ -43,4 +43,4 @@ struct Sizes {
 // Of the tiny model that is `width` wide.
 [[nodiscard]] Sizes tiny_sizes(std::uint32_t width);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -7,7 +7,7 @@
 
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 namespace {
 
 // GPT-2's text for a byte: itself if printable in Latin-1, else the next
@@ -79,4 +79,4 @@ void set_tokenizer(gguf_context* metadata, std::uint32_t vocabulary) {
   gguf_set_val_str(metadata, "tokenizer.chat_template", kChatMlTemplate);
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

@@ -5,7 +5,7 @@
 
 #include "engine/llama/testing/tiny_models.h"
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 namespace {
 
 std::uint64_t hash(std::string_view text) {  // FNV-1a
@@ -110,4 +110,4 @@ void fill_weights(std::span<float> weights, std::string_view name, std::int64_t 
   if (name == "output.weight") scale_rows(weights, row_size);
 }
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny

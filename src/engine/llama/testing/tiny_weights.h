@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace holdfast::llama_engine::tiny {
+namespace holdfast::llama::tiny {
 
 struct WeightRules {
   std::uint64_t seed = 0;
@@ -18,4 +18,4 @@ struct WeightRules {
 void fill_weights(std::span<float> weights, std::string_view name, std::int64_t row_size,
                   const WeightRules& rules);
 
-}  // namespace holdfast::llama_engine::tiny
+}  // namespace holdfast::llama::tiny
