@@ -156,7 +156,8 @@ describe('a stream', () => {
 
   test('comes in pieces, the first of which has the role', async () => {
     const { chunks } = await stream(on.client, 'Count from 1 to 30.');
-    assert.ok(chunks.length > 20, `${chunks.length} chunks`);
+    // Tokens that gather while the server is busy go out together: few chunks, but never one alone.
+    assert.ok(chunks.length > 3, `${chunks.length} chunks`);
     assert.equal(chunks[0].choices[0].delta.role, 'assistant');
     assert.ok(chunks.every((chunk) => chunk.id === chunks[0].id));
     assert.ok(chunks.every((chunk) => chunk.object === 'chat.completion.chunk'));
