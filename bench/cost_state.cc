@@ -109,7 +109,7 @@ class Driver {
         slot_(slot),
         clock_(clock_for(setting)),
         grid_(GridRule{setting.grid_step, model.text->turn_ends()}),
-        cache_(engine_, options_with(budget), clock_) {}
+        cache_({.engine = &engine_, .clock = &clock_}, options_with(budget)) {}
 
   // Reads the prompt as far as its last token's logits.
   Result<ReadTimes> read(const Tokens& prompt) {
@@ -126,15 +126,15 @@ class Driver {
       mark = clock_.now();
       return env::ms_between(before, mark);
     };
-    const cache::StartChoice outlook = cache_.plan(asked, {&slot_, 1});
+    const cache::StartChoice outlook = cache_.admission().plan(asked, {&slot_, 1});
     times.plan_ms = lap();
     cache_.begin(asked, outlook, times.receipt);
     times.begin_ms = lap();
     for (TokenPos at = times.receipt.restored; at < length_of(prompt);) {
-      const TokenPos end = cache_.chunk_end(slot_);
+      const TokenPos end = cache_.growth().chunk_end(slot_);
       const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
                                                    static_cast<std::size_t>(end - at));
-      if (auto ready = cache_.before_chunk(slot_); !ready) return ready.error();
+      if (auto ready = cache_.growth().before_chunk(slot_); !ready) return ready.error();
       times.note_ms += lap();
       const bool last = end == length_of(prompt);
       auto run = engine_.prefill(slot_, chunk,
@@ -142,7 +142,7 @@ class Driver {
       if (!run) return run.error();
       if (last) (void)engine_.logits(slot_);  // waits for them
       times.prefill_ms += lap();
-      cache_.prefilled(slot_, chunk, times.receipt);
+      cache_.growth().prefilled(slot_, chunk, times.receipt);
       times.note_ms += lap();
       at = end;
     }

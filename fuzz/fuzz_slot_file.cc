@@ -50,15 +50,16 @@ void check_state(const cache::SlotState& state, const cache::SlotLimits& limits)
 void restore(Server& server, cache::SlotState state) {
   std::optional<Result<serve::SlotBrought>> answer;
   const serve::SlotAsk ask{SlotId{0}, state.space, nullptr};
-  server.scheduler.restore_slot(ask, std::make_shared<const cache::SlotState>(std::move(state)),
-                                [&](Result<serve::SlotBrought> given) { answer.emplace(given); });
+  server.scheduler.slot_commands().restore(
+      ask, std::make_shared<const cache::SlotState>(std::move(state)),
+      [&](Result<serve::SlotBrought> given) { answer.emplace(given); });
   server.scheduler.turn();
   CHECK(answer.has_value());
   CHECK(server.scheduler.check().empty() && server.engine.check().empty());
 }
 
 void check_bytes(Server& server, std::span<const std::byte> file) {
-  const cache::SlotLimits limits = server.scheduler.slot_limits({});
+  const cache::SlotLimits limits = server.scheduler.slot_commands().limits({});
   tier::MemorySource source(file);
   auto read = cache::read_slot_bytes(source, cache::slot_owner(""), limits);
   if (!read) return check_error(read.error());

@@ -33,7 +33,7 @@ class Holdfast final : public Policy {
   explicit Holdfast(const PolicySetup& setup)
       : workload_(*setup.workload),
         engine_(setup.shape, longest(workload_) + 1, setup.machine, clock_),
-        cache_(engine_, options_for(setup), clock_) {}
+        cache_({.engine = &engine_, .clock = &clock_}, options_for(setup)) {}
 
   Served serve(const Turn& turn) override {
     const cache::CacheStatus before = cache_.status();
@@ -72,13 +72,13 @@ class Holdfast final : public Policy {
                                .spans = spans_,
                                .header_end = header_end(turn)};
     cache::Receipt receipt;
-    cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
+    cache_.begin(prompt, cache_.admission().plan(prompt, {&kSlot, 1}), receipt);
     for (TokenPos at = receipt.restored; at < turn.request->input;) {
-      const TokenPos end = cache_.chunk_end(kSlot);
+      const TokenPos end = cache_.growth().chunk_end(kSlot);
       const TokenSpan chunk =
           tokens.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - at));
       CHECK(engine_.prefill(kSlot, chunk, engine::LogitsOf::kNone).ok());
-      cache_.prefilled(kSlot, chunk, receipt);
+      cache_.growth().prefilled(kSlot, chunk, receipt);
       at = end;
     }
     return receipt.restored;
@@ -90,9 +90,9 @@ class Holdfast final : public Policy {
     if (!tokens.empty()) {
       const engine::DecodeStep step{kSlot, tokens};
       CHECK(engine_.decode({&step, 1}).ok());
-      cache_.decoded(kSlot, tokens);
+      cache_.growth().decoded(kSlot, tokens);
     }
-    const std::uint64_t run = cache_.run(kSlot);
+    const std::uint64_t run = cache_.slots()[kSlot].run;
     cache_.end(kSlot);
     if (turn.request->tool_call) cache_.called_tool(kSlot, run);
   }
@@ -102,7 +102,7 @@ class Holdfast final : public Policy {
     static constexpr std::array<Token, 1> kToken{0};
     const cache::Prompt prompt{.space = kNobodys, .tokens = kToken, .keys = kToken, .reuse = false};
     cache::Receipt receipt;
-    cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
+    cache_.begin(prompt, cache_.admission().plan(prompt, {&kSlot, 1}), receipt);
     cache_.end(kSlot);
   }
 

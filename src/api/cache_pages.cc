@@ -386,18 +386,18 @@ boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpReq
                                         HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
   const BeginAsking<cache::ConversationsStatus> begin =
-      [&](serve::SlotAnswer<cache::ConversationsStatus> answer) {
-        scheduler.list_conversations(kConversationsShown, std::move(answer));
+      [&](serve::Answer<cache::ConversationsStatus> answer) {
+        scheduler.cache_commands().list_conversations(kConversationsShown, std::move(answer));
       };
   const auto listed =
       co_await answered_within<cache::ConversationsStatus>(context.io, kListPatience, begin);
   // Asking for what lies on disk digests all their tokens.
   const auto write = [&] {
     const TokensOnDisk on_disk = [&](const cache::ConversationStatus& one) {
-      return scheduler.tokens_below(one);
+      return scheduler.cache_commands().tokens_below(one);
     };
     const std::string list = listed ? conversations_json(*listed, on_disk) : "null";
-    return ok(cache_status_json(scheduler.cache_status(), list));
+    return ok(cache_status_json(scheduler.cache_commands().status(), list));
   };
   HttpResponse response = co_await on_worker(context.worker, write);
   co_await responder.send(std::move(response));
@@ -406,11 +406,11 @@ boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpReq
 boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest&,
                                          HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
-  const BeginAsking<ByteCount> begin = [&](serve::SlotAnswer<ByteCount> answer) {
-    scheduler.clear_cache(std::move(answer));
+  const BeginAsking<ByteCount> begin = [&](serve::Answer<ByteCount> answer) {
+    scheduler.cache_commands().clear(std::move(answer));
   };
   const auto freed = co_await answered_within<ByteCount>(context.io, kClearPatience, begin);
-  HttpResponse response = freed ? cleared_page(*freed, scheduler.cache_status())
+  HttpResponse response = freed ? cleared_page(*freed, scheduler.cache_commands().status())
                                 : error_response(not_cleared(freed.error()));
   co_await responder.send(std::move(response));
 }
@@ -419,7 +419,7 @@ HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,
                            const std::string& key_name) {
   const auto limit = read_limit(request);
   if (!limit) return error_response(limit.error());
-  const ByteCount budget = backend.scheduler->cache_status().budget;
+  const ByteCount budget = backend.scheduler->cache_commands().status().budget;
   std::string out = R"({"object":"list","data":[)";
   bool first = true;
   for (const cache::Receipt& receipt :
@@ -435,7 +435,8 @@ HttpResponse show_receipt(const Backend& backend, const HttpRequest& request,
                           const std::string& key_name, const std::string& id) {
   const auto receipt = backend.scheduler->receipts().find(id, tenant_of(request, key_name));
   if (receipt) {
-    return ok(receipt_json(*receipt, *backend.text, backend.scheduler->cache_status().budget));
+    return ok(
+        receipt_json(*receipt, *backend.text, backend.scheduler->cache_commands().status().budget));
   }
   return error_response({ErrorCode::kNotFound,
                          "There is no receipt '" + id +

@@ -78,7 +78,7 @@ const serve::Timings& timings_of_first(const std::vector<ChoiceReader>& readers)
 // REQUIRES: all have finished.
 std::string receipts_json(const ReplyShape& shape, const std::vector<ChoiceReader>& readers) {
   if (!shape.options.cache_receipt) return "";
-  const ByteCount budget = shape.backend->scheduler->cache_status().budget;
+  const ByteCount budget = shape.backend->scheduler->cache_commands().status().budget;
   std::string out;
   for (const ChoiceReader& reader : readers) {
     const auto& receipt = reader.finished()->receipt;

@@ -277,8 +277,8 @@ std::string metrics_text(const serve::SchedulerStatus& server, const cache::Cach
 
 HttpResponse show_metrics(const Backend& backend) {
   return {.content_type = "text/plain; version=0.0.4",
-          .body = metrics_text(backend.scheduler->status(), backend.scheduler->cache_status(),
-                               backend.engine())};
+          .body = metrics_text(backend.scheduler->status(),
+                               backend.scheduler->cache_commands().status(), backend.engine())};
 }
 
 }  // namespace holdfast::api

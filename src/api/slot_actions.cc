@@ -144,8 +144,8 @@ HttpResponse done(const SlotOrder& order, const Moved& moved) {
 
 asio::awaitable<HttpResponse> save(Deed deed) {
   const SlotOrder& order = deed.order;
-  const BeginAsking<serve::SlotCopy> begin = [&](serve::SlotAnswer<serve::SlotCopy> answer) {
-    deed.scheduler().save_slot(deed.ask, std::move(answer));
+  const BeginAsking<serve::SlotCopy> begin = [&](serve::Answer<serve::SlotCopy> answer) {
+    deed.scheduler().slot_commands().save(deed.ask, std::move(answer));
   };
   const auto copy = co_await answered<serve::SlotCopy>(deed.context.io, begin);
   if (!copy) co_return error_response(copy.error());
@@ -167,14 +167,14 @@ asio::awaitable<HttpResponse> restore(Deed deed) {
   const auto read = [&] {
     return cache::read_slot_file(*deed.context.backend->slot_files, order.filename,
                                  cache::slot_owner(order.tenant),
-                                 deed.scheduler().slot_limits(order.space));
+                                 deed.scheduler().slot_commands().limits(order.space));
   };
   auto file = co_await on_worker(deed.context.files, read);
   if (!file) co_return error_response(about_file(order, file.error()));
   const double read_ms = ms_since(began);
   const auto state = std::make_shared<const cache::SlotState>(std::move(file->state));
-  const BeginAsking<serve::SlotBrought> begin = [&](serve::SlotAnswer<serve::SlotBrought> answer) {
-    deed.scheduler().restore_slot(deed.ask, state, std::move(answer));
+  const BeginAsking<serve::SlotBrought> begin = [&](serve::Answer<serve::SlotBrought> answer) {
+    deed.scheduler().slot_commands().restore(deed.ask, state, std::move(answer));
   };
   const auto restored = co_await answered<serve::SlotBrought>(deed.context.io, begin);
   if (!restored) co_return error_response(restored.error());
@@ -182,8 +182,8 @@ asio::awaitable<HttpResponse> restore(Deed deed) {
 }
 
 asio::awaitable<HttpResponse> erase(Deed deed) {
-  const BeginAsking<TokenPos> begin = [&](serve::SlotAnswer<TokenPos> answer) {
-    deed.scheduler().erase_slot(deed.ask, std::move(answer));
+  const BeginAsking<TokenPos> begin = [&](serve::Answer<TokenPos> answer) {
+    deed.scheduler().slot_commands().erase(deed.ask, std::move(answer));
   };
   const auto erased = co_await answered<TokenPos>(deed.context.io, begin);
   if (!erased) co_return error_response(erased.error());

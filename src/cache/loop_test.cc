@@ -47,7 +47,7 @@ class Talks {
                  .context_tokens = 4096,
                  .chunk_tokens_max = kStep,
                  .snapshot_bytes = kSnapshotBytes}),
-        cache_(engine_, options(), clock_),
+        cache_({.engine = &engine_, .clock = &clock_}, options()),
         talks_(static_cast<std::size_t>(round.conversations)) {
     for (int i = 0; i < round.slots; ++i) slots_.push_back(SlotId{i});
   }
@@ -84,17 +84,17 @@ class Talks {
                         .cuts = cuts,
                         .header_end = length_of(talk) - 1};
     Receipt receipt;
-    const StartChoice outlook = cache_.plan(prompt, slots_);
+    const StartChoice outlook = cache_.admission().plan(prompt, slots_);
     const SlotId slot{outlook.plan.slot};
     cache_.begin(prompt, outlook, receipt);
     restored_ += receipt.restored;
     while (engine_.length(slot) < length_of(talk)) {
       const TokenPos begin = engine_.length(slot);
-      const auto chunk =
-          TokenSpan(talk).subspan(static_cast<std::size_t>(begin),
-                                  static_cast<std::size_t>(cache_.chunk_end(slot) - begin));
+      const auto chunk = TokenSpan(talk).subspan(
+          static_cast<std::size_t>(begin),
+          static_cast<std::size_t>(cache_.growth().chunk_end(slot) - begin));
       ASSERT_TRUE(engine_.prefill(slot, chunk, engine::LogitsOf::kNone).ok());
-      cache_.prefilled(slot, chunk, receipt);
+      cache_.growth().prefilled(slot, chunk, receipt);
     }
     cache_.end(slot);
     ASSERT_EQ(cache_.check(), std::vector<std::string>{});

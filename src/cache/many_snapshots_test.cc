@@ -39,7 +39,7 @@ std::vector<TokenPos> places_with(ByteCount snapshots) {
   options.merged_chunk = kStep;
   options.slot_snapshots = 0;
   env::SteadyClock clock;
-  StateCache cache(engine, options, clock);
+  StateCache cache({.engine = &engine, .clock = &clock}, options);
   const Tokens tokens(static_cast<std::size_t>(kLength), 7);
   const std::vector<TokenPos> cuts = all_cuts();
   const Prompt prompt{.space = {1, 2},
@@ -49,10 +49,10 @@ std::vector<TokenPos> places_with(ByteCount snapshots) {
                       .spans = kSpans,
                       .header_end = kHeaderEnd};
   Receipt receipt;
-  cache.begin(prompt, cache.plan(prompt, std::vector{SlotId{0}}), receipt);
+  cache.begin(prompt, cache.admission().plan(prompt, std::vector{SlotId{0}}), receipt);
   std::vector<TokenPos> places;
   for (TokenPos at = 1; at < kLength; ++at) {
-    if (cache.bytes_due(SlotId{0}, at) > 0) places.push_back(at);
+    if (cache.growth().bytes_due(SlotId{0}, at) > 0) places.push_back(at);
   }
   return places;
 }

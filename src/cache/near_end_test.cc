@@ -50,7 +50,7 @@ class NearEndCase {
                        if (operation == engine::FakeOperation::kSave) clock_.passed += case_.copy;
                        return engine::FakeFault::kNone;
                      }}),
-        cache_(engine_, options(), clock_) {
+        cache_({.engine = &engine_, .clock = &clock_}, options()) {
     for (int i = 0; i < made.slots; ++i) slots_.push_back(SlotId{i});
   }
 
@@ -99,17 +99,17 @@ class NearEndCase {
                         .spans = spans,
                         .header_end = length_of(tokens) - 1};
     Receipt receipt;
-    const StartChoice outlook = cache_.plan(prompt, slots_);
+    const StartChoice outlook = cache_.admission().plan(prompt, slots_);
     const SlotId slot{outlook.plan.slot};
     cache_.begin(prompt, outlook, receipt);
     while (engine_.length(slot) < length_of(tokens)) {
       const TokenPos begin = engine_.length(slot);
-      const auto chunk =
-          TokenSpan(tokens).subspan(static_cast<std::size_t>(begin),
-                                    static_cast<std::size_t>(cache_.chunk_end(slot) - begin));
+      const auto chunk = TokenSpan(tokens).subspan(
+          static_cast<std::size_t>(begin),
+          static_cast<std::size_t>(cache_.growth().chunk_end(slot) - begin));
       clock_.passed += std::chrono::milliseconds(1);
       EXPECT_TRUE(engine_.prefill(slot, chunk, engine::LogitsOf::kNone).ok());
-      cache_.prefilled(slot, chunk, receipt);
+      cache_.growth().prefilled(slot, chunk, receipt);
     }
     cache_.end(slot);
     EXPECT_EQ(cache_.check(), std::vector<std::string>{});

@@ -6,11 +6,19 @@
 #include <span>
 
 #include "cache/prompt_logits.h"
+#include "state/chunk_keys.h"
 #include "state/space.h"
 #include "state/tokens.h"
 #include "tier/path_name.h"
 
 namespace holdfast::cache {
+
+// What a prompt's states are filed under: in deterministic mode chunk keys; else its tokens, and
+// then these are empty.
+[[nodiscard]] inline Tokens filing_keys(TokenSpan tokens, std::span<const TokenPos> cuts,
+                                        bool deterministic) {
+  return deterministic ? chunk_keys(tokens, cuts) : Tokens();
+}
 
 // What it refers to outlives the request.
 struct Prompt {

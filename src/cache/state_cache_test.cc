@@ -27,16 +27,16 @@ class CacheOnOneSlot : public ::testing::Test {
   std::uint64_t serve(const Tokens& tokens) {
     const Prompt prompt{kSpace, tokens, tokens, {}, {}, true, std::nullopt};
     Receipt receipt;
-    cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
+    cache_.begin(prompt, cache_.admission().plan(prompt, {&kSlot, 1}), receipt);
     const auto rest = TokenSpan(tokens).subspan(static_cast<std::size_t>(receipt.restored));
     EXPECT_TRUE(engine_.prefill(kSlot, rest, engine::LogitsOf::kLastToken).ok());
-    cache_.prefilled(kSlot, rest, receipt);
+    cache_.growth().prefilled(kSlot, rest, receipt);
     for (const Token token : {7, 8}) {
       const engine::DecodeStep step{kSlot, {&token, 1}};
       EXPECT_TRUE(engine_.decode({&step, 1}).ok());
-      cache_.decoded(kSlot, {&token, 1});
+      cache_.growth().decoded(kSlot, {&token, 1});
     }
-    const std::uint64_t run = cache_.run(kSlot);
+    const std::uint64_t run = cache_.slots()[kSlot].run;
     cache_.end(kSlot);
     EXPECT_EQ(cache_.check(), std::vector<std::string>{});
     return run;
@@ -53,7 +53,7 @@ class CacheOnOneSlot : public ::testing::Test {
   static constexpr SpaceKey kSpace{1, 2};
   engine::FakeEngine engine_{{.slots = 1}};
   StillClock clock_;
-  StateCache cache_{engine_, with_memory(), clock_};
+  StateCache cache_{{.engine = &engine_, .clock = &clock_}, with_memory()};
 };
 
 TEST_F(CacheOnOneSlot, AnAnswerThatCalledAToolIsMarkedSoWhenItsSlotIsTaken) {
@@ -98,7 +98,7 @@ class CacheTooSmallForAState : public ::testing::Test {
     const Prompt prompt{
         kSpace, tokens, tokens, cuts, {}, true, kHeader, {}, EndKey::of(kSpace, tokens)};
     Receipt receipt;
-    cache_.begin(prompt, cache_.plan(prompt, {&kSlot, 1}), receipt);
+    cache_.begin(prompt, cache_.admission().plan(prompt, {&kSlot, 1}), receipt);
     while (engine_.length(kSlot) < length_of(tokens)) read_chunk(tokens, receipt);
     cache_.end(kSlot);
     EXPECT_EQ(cache_.check(), std::vector<std::string>{});
@@ -108,18 +108,19 @@ class CacheTooSmallForAState : public ::testing::Test {
   void read_chunk(const Tokens& tokens, Receipt& receipt) {
     const TokenPos begin = engine_.length(kSlot);
     const auto chunk = TokenSpan(tokens).subspan(
-        static_cast<std::size_t>(begin), static_cast<std::size_t>(cache_.chunk_end(kSlot) - begin));
+        static_cast<std::size_t>(begin),
+        static_cast<std::size_t>(cache_.growth().chunk_end(kSlot) - begin));
     EXPECT_TRUE(engine_.prefill(kSlot, chunk, engine::LogitsOf::kLastToken).ok());
     const bool last = engine_.length(kSlot) == length_of(tokens);
-    cache_.prefilled(kSlot, chunk, receipt,
-                     last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
+    cache_.growth().prefilled(kSlot, chunk, receipt,
+                              last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
   }
 
   static constexpr SlotId kSlot{0};
   static constexpr SpaceKey kSpace{1, 2};
   engine::FakeEngine engine_{{.slots = 1}};
   StillClock clock_;
-  StateCache cache_{engine_, with_little_memory(), clock_};
+  StateCache cache_{{.engine = &engine_, .clock = &clock_}, with_little_memory()};
 };
 
 TEST_F(CacheTooSmallForAState, ASnapshotAloneServesTheSlotThatHasItsRows) {
@@ -154,7 +155,7 @@ class CacheThatPostpones : public ::testing::TestWithParam<engine::FakeKind> {
     }
     // What it writes next, after these tokens were brought back to the other slot.
     float next_after_restoring(TokenSpan tokens) {
-      const auto parts = cache.parts_of(kSpace, tokens);
+      const auto parts = cache.memory().parts_of(kSpace, tokens);
       if (!parts || !cache.memory().restore(kOther, tokens, *parts).ok()) return -1.0F;
       const Token more = 65;
       EXPECT_TRUE(engine.prefill(kOther, {&more, 1}, engine::LogitsOf::kLastToken).ok());
@@ -165,7 +166,7 @@ class CacheThatPostpones : public ::testing::TestWithParam<engine::FakeKind> {
     }
     engine::FakeEngine engine;
     StillClock clock;
-    StateCache cache{engine, options(), clock};
+    StateCache cache{{.engine = &engine, .clock = &clock}, options()};
     Receipt receipt;
   };
 
@@ -180,15 +181,15 @@ class CacheThatPostpones : public ::testing::TestWithParam<engine::FakeKind> {
     return TokenSpan(tokens_).first(static_cast<std::size_t>(count));
   }
   void begin(World& world) {
-    world.cache.begin(prompt(), world.cache.plan(prompt(), {&kSlot, 1}), world.receipt);
+    world.cache.begin(prompt(), world.cache.admission().plan(prompt(), {&kSlot, 1}), world.receipt);
   }
   void read(World& world, TokenPos end, Copies copies) {
-    const TokenPos at = world.cache.length(kSlot);
+    const TokenPos at = world.cache.slots()[kSlot].length();
     const auto chunk = first(end).subspan(static_cast<std::size_t>(at));
     const engine::LogitsOf logits =
         end == kLength ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone;
     ASSERT_TRUE(world.engine.prefill(kSlot, chunk, logits).ok());
-    world.cache.prefilled(kSlot, chunk, world.receipt, logits, copies);
+    world.cache.growth().prefilled(kSlot, chunk, world.receipt, logits, copies);
     ASSERT_EQ(world.cache.check(), std::vector<std::string>{});
   }
   // Another decodes meanwhile.
@@ -219,7 +220,7 @@ TEST_P(CacheThatPostpones, AChunkInPiecesEndsWhereItsCheckpointLies) {
   for (World* world : {&whole, &pieces}) begin(*world);
   for (const TokenPos end : {160, 320, 400}) read(whole, end, Copies::kNow);
   for (const TokenPos end : {64, 128, 160, 230, 320, 384, 400}) {
-    EXPECT_GE(pieces.cache.chunk_end(kSlot), end);
+    EXPECT_GE(pieces.cache.growth().chunk_end(kSlot), end);
     read(pieces, end, Copies::kNow);
   }
   expect_same(whole, pieces);
@@ -232,16 +233,17 @@ TEST_P(CacheThatPostpones, ACheckpointThatIsTakenLaterIsTheSame) {
     for (World* world : {&now, &later}) begin(*world);
     int copies = 0;
     for (const TokenPos end : {160, 320, 400}) {
-      EXPECT_EQ(later.cache.bytes_due(kSlot, end) > 0, now.cache.bytes_due(kSlot, end) > 0);
-      EXPECT_EQ(later.cache.bytes_due(kSlot, end - 1), 0U);
+      EXPECT_EQ(later.cache.growth().bytes_due(kSlot, end) > 0,
+                now.cache.growth().bytes_due(kSlot, end) > 0);
+      EXPECT_EQ(later.cache.growth().bytes_due(kSlot, end - 1), 0U);
       read(now, end, Copies::kNow);
       read(later, end, Copies::kLater);
-      while (later.cache.postponed(kSlot)) {
+      while (later.cache.growth().postponed(kSlot)) {
         other_step(later);
-        const ByteCount before = later.cache.postponed_bytes(kSlot);
-        later.cache.copy_postponed(kSlot, at_once, later.receipt);
+        const ByteCount before = later.cache.growth().postponed_bytes(kSlot);
+        later.cache.growth().copy_postponed(kSlot, at_once, later.receipt);
         ASSERT_EQ(later.cache.check(), std::vector<std::string>{});
-        EXPECT_LT(later.cache.postponed_bytes(kSlot), before);
+        EXPECT_LT(later.cache.growth().postponed_bytes(kSlot), before);
         ++copies;
       }
     }
@@ -257,19 +259,19 @@ TEST_P(CacheThatPostpones, WhoWaitsForAPlaceWaitsUntilItIsKept) {
   Tokens others(first(320).begin(), first(320).end());
   others.insert(others.end(), 80, 3);
   const Prompt waiting{kSpace, others, others, cuts_, {}, true, std::nullopt};
-  const auto plan = [&] { return world.cache.plan(waiting, {&kOther, 1}); };
+  const auto plan = [&] { return world.cache.admission().plan(waiting, {&kOther, 1}); };
   read(world, 160, Copies::kLater);
-  const auto awaited = world.cache.worth_waiting_for(waiting, plan());
+  const auto awaited = world.cache.admission().find_peer(waiting, plan());
   ASSERT_TRUE(awaited.has_value());
   EXPECT_EQ(awaited->position, 320);
-  world.cache.copy_postponed(kSlot, 1 << 20, world.receipt);
+  world.cache.growth().copy_postponed(kSlot, 1 << 20, world.receipt);
   read(world, 320, Copies::kLater);
-  EXPECT_TRUE(world.cache.still_coming(*awaited));
-  const auto again = world.cache.worth_waiting_for(waiting, plan());
+  EXPECT_TRUE(world.cache.admission().still_coming(*awaited));
+  const auto again = world.cache.admission().find_peer(waiting, plan());
   ASSERT_TRUE(again.has_value()) << "who comes now waits too";
   EXPECT_EQ(again->position, 320);
-  world.cache.copy_postponed(kSlot, 1 << 20, world.receipt);
-  EXPECT_FALSE(world.cache.still_coming(*awaited));
+  world.cache.growth().copy_postponed(kSlot, 1 << 20, world.receipt);
+  EXPECT_FALSE(world.cache.admission().still_coming(*awaited));
   EXPECT_EQ(plan().plan.keep, 320);
 }
 
@@ -278,16 +280,17 @@ TEST_P(CacheThatPostpones, ARequestThatEndsTakesNothingWithIt) {
   begin(world);
   read(world, 160, Copies::kLater);
   world.cache.end(kSlot);
-  EXPECT_FALSE(world.cache.postponed(kSlot));
+  EXPECT_FALSE(world.cache.growth().postponed(kSlot));
   EXPECT_EQ(world.cache.check(), std::vector<std::string>{});
-  EXPECT_EQ(world.cache.plan(prompt(), {&kSlot, 1}).plan.keep, 160) << "the slot holds it";
+  EXPECT_EQ(world.cache.admission().plan(prompt(), {&kSlot, 1}).plan.keep, 160)
+      << "the slot holds it";
 
   World emptied(GetParam());
   begin(emptied);
   read(emptied, 160, Copies::kLater);
   emptied.engine.clear(kSlot);
-  emptied.cache.emptied(kSlot);
-  EXPECT_FALSE(emptied.cache.postponed(kSlot));
+  emptied.cache.growth().emptied(kSlot);
+  EXPECT_FALSE(emptied.cache.growth().postponed(kSlot));
   EXPECT_EQ(emptied.cache.check(), std::vector<std::string>{});
 }
 

@@ -324,7 +324,7 @@ class Server {
                              {"context", context},
                              {"trained", card.context_train},
                              {"memory", human_bytes(state)}});
-    const ByteCount budget = scheduler_->cache_status().budget;
+    const ByteCount budget = scheduler_->cache_commands().status().budget;
     env::Log::info(budget == 0 ? "cache: off, only slots are continued"
                                : "cache: up to " + human_bytes(budget) + " of memory for states");
     if (disk_) disk_->announce();

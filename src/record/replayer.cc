@@ -103,7 +103,7 @@ class Replayer {
   [[nodiscard]] bool apart(const CacheEvent& event) {
     outlook_.reset();
     switch (event.kind) {
-      case EventKind::kKeepIdle: (void)cache_->keep_idle(); return true;
+      case EventKind::kKeepIdle: (void)cache_->live().keep_idle(); return true;
       case EventKind::kClear: (void)cache_->clear(); return true;
       case EventKind::kDistrust:
         if (std::ranges::any_of(slots_, [](const auto& slot) { return slot.request != nullptr; })) {
@@ -115,8 +115,8 @@ class Replayer {
     }
     if (slot_of(event).request != nullptr) return false;
     switch (event.kind) {
-      case EventKind::kCopyOut: (void)cache_->copy_out({event.slot}); return true;
-      case EventKind::kErase: (void)cache_->erase({event.slot}); return true;
+      case EventKind::kCopyOut: (void)cache_->transfer().copy_out({event.slot}); return true;
+      case EventKind::kErase: (void)cache_->transfer().erase({event.slot}); return true;
       case EventKind::kBringIn: return bring_in(event);
       default: return false;
     }
@@ -124,9 +124,13 @@ class Replayer {
 
   bool open() {
     if (cache_) return false;
-    cache_.emplace(engine_, header_.options, clock_,
-                   header_.companion.empty() ? nullptr : &companion_,
-                   header_.lower ? &below_ : nullptr, &journal_);
+    const cache::CacheWorld world{
+        .engine = &engine_,
+        .clock = &clock_,
+        .companion = header_.companion.empty() ? nullptr : &companion_,
+        .lower = header_.lower ? &below_ : nullptr,
+    };
+    cache_.emplace(world, header_.options, &journal_);
     return true;
   }
 
@@ -138,8 +142,7 @@ class Replayer {
     auto request = std::make_unique<LiveRequest>();
     request->prompt = std::move(event);
     const CacheEvent& prompt = request->prompt;
-    request->keys =
-        cache::StateCache::keys_for(prompt.tokens, prompt.cuts, header_.options.deterministic);
+    request->keys = cache::filing_keys(prompt.tokens, prompt.cuts, header_.options.deterministic);
     if (prompt.yes) {
       const cache::Prompt seen = request->view(header_.options.deterministic);
       request->end = cache::EndKey::of(seen.space, seen.keys);
@@ -161,7 +164,7 @@ class Replayer {
       slots.push_back(id);
     }
     planned_ = found->second.get();
-    outlook_ = cache_->plan(view(), slots);
+    outlook_ = cache_->admission().plan(view(), slots);
     const plan::StartPlan& made = outlook_->plan;
     if (made.slot != event.slot || made.source != event.source || made.keep != event.position) {
       differs("the plan keeps " + std::to_string(made.keep) + " tokens (" +
@@ -174,7 +177,7 @@ class Replayer {
 
   bool wait(const CacheEvent& event) {
     if (!outlook_) return false;
-    const auto awaited = cache_->worth_waiting_for(view(), *outlook_);
+    const auto awaited = cache_->admission().find_peer(view(), *outlook_);
     const bool same =
         awaited.has_value() == event.yes &&
         (!awaited || (awaited->slot.value == event.slot && awaited->run == event.run &&
@@ -185,7 +188,7 @@ class Replayer {
 
   bool ask_below() {
     if (!outlook_ || !header_.lower) return false;
-    planned_->fetch = cache_->ask_below(view(), *outlook_);
+    planned_->fetch = cache_->admission().cold().look_up(view(), *outlook_);
     return true;
   }
 
@@ -204,7 +207,8 @@ class Replayer {
       if (!could_come(*event.came, fetch)) return false;
       fetch.bring->set(brought_from(*event.came));
     }
-    const bool more = cache_->go_on(fetch, view(), *outlook_, planned_->receipt);
+    const bool more =
+        cache_->admission().cold().advance(fetch, view(), *outlook_, planned_->receipt);
     if (more || !fetch.over()) outlook_.reset();
     return true;
   }
@@ -237,7 +241,7 @@ class Replayer {
     const bool planned = outlook_ && planned_->prompt.request == event.request;
     if (!planned || slot.request != nullptr) return false;
     const SlotId id{event.slot};
-    if (outlook_->plan.slot != event.slot) outlook_ = cache_->plan(view(), {&id, 1});
+    if (outlook_->plan.slot != event.slot) outlook_ = cache_->admission().plan(view(), {&id, 1});
     planned_->slot = id;
     slot = {planned_};
     cache_->begin(view(), *outlook_, planned_->receipt);
@@ -248,7 +252,7 @@ class Replayer {
   bool before_chunk(const CacheEvent& event) {
     ReplaySlot* slot = busy(event);
     if (slot == nullptr) return false;
-    slot->failed = !cache_->before_chunk({event.slot}).ok();
+    slot->failed = !cache_->growth().before_chunk({event.slot}).ok();
     return true;
   }
 
@@ -256,11 +260,11 @@ class Replayer {
   void read_up_to(SlotId id, LiveRequest& request, TokenPos end, bool with_logits,
                   cache::Copies copies = cache::Copies::kNow) {
     const TokenSpan prompt = request.prompt.tokens;
-    while (cache_->length(id) < end) {
-      const TokenPos at = cache_->length(id);
-      const TokenPos next = std::min(cache_->chunk_end(id), end);
+    while (cache_->slots()[id].length() < end) {
+      const TokenPos at = cache_->slots()[id].length();
+      const TokenPos next = std::min(cache_->growth().chunk_end(id), end);
       engine_.set_length(id, next);
-      cache_->prefilled(
+      cache_->growth().prefilled(
           id, prompt.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(next - at)),
           request.receipt,
           with_logits && next == end ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone,
@@ -270,7 +274,7 @@ class Replayer {
 
   bool prefilled(const CacheEvent& event, cache::Copies copies) {
     ReplaySlot* slot = busy(event);
-    if (slot == nullptr || slot->emptied || cache_->postponed({event.slot})) return false;
+    if (slot == nullptr || slot->emptied || cache_->growth().postponed({event.slot})) return false;
     if (event.position > length_of(slot->request->prompt.tokens)) return false;
     read_up_to({event.slot}, *slot->request, event.position, event.yes, copies);
     return true;
@@ -278,22 +282,22 @@ class Replayer {
 
   bool copy_postponed(const CacheEvent& event) {
     ReplaySlot* slot = busy(event);
-    if (slot == nullptr || !cache_->postponed({event.slot})) return false;
-    cache_->copy_postponed({event.slot}, event.bytes, slot->request->receipt);
+    if (slot == nullptr || !cache_->growth().postponed({event.slot})) return false;
+    cache_->growth().copy_postponed({event.slot}, event.bytes, slot->request->receipt);
     return true;
   }
 
   bool decoded(const CacheEvent& event) {
     ReplaySlot* slot = busy(event);
-    if (slot == nullptr || cache_->postponed({event.slot})) return false;
+    if (slot == nullptr || cache_->growth().postponed({event.slot})) return false;
     const SlotId id{event.slot};
     if (!slot->emptied) {
       read_up_to(id, *slot->request, length_of(slot->request->prompt.tokens), true);
     }
-    const TokenPos length = cache_->length(id) + length_of(event.tokens);
+    const TokenPos length = cache_->slots()[id].length() + length_of(event.tokens);
     if (length > header_.context_tokens) return false;
     engine_.set_length(id, length);
-    cache_->decoded(id, event.tokens);
+    cache_->growth().decoded(id, event.tokens);
     return true;
   }
 
@@ -302,7 +306,7 @@ class Replayer {
     if (slot == nullptr) return false;
     slot->emptied = true;
     engine_.set_length({event.slot}, 0);
-    cache_->emptied({event.slot});
+    cache_->growth().emptied({event.slot});
     return true;
   }
 
@@ -323,10 +327,9 @@ class Replayer {
     cache::SlotState state;
     state.space = event.space;
     state.tokens = event.tokens;
-    state.keys =
-        cache::StateCache::keys_for(event.tokens, event.cuts, header_.options.deterministic);
+    state.keys = cache::filing_keys(event.tokens, event.cuts, header_.options.deterministic);
     state.exact = event.position;
-    (void)cache_->bring_in({event.slot}, state);
+    (void)cache_->transfer().bring_in({event.slot}, state);
     return true;
   }
 

@@ -61,13 +61,13 @@ class Life {
   void turn() {
     bench->scheduler.turn();
     lower_->work();
-    const cache::CacheStatus status = bench->scheduler.cache_status();
+    const cache::CacheStatus status = bench->scheduler.cache_commands().status();
     ASSERT_LE(status.peak, settings_.memory);
     ASSERT_LE(store_->stats().bytes(), settings_.disk);
     if (++turns_ % 32 == 0) check();
   }
   void rest() {
-    bench->scheduler.keep_idle_states();
+    bench->scheduler.idle_work().keep_states();
     while (lower_->work()) ASSERT_LE(store_->stats().bytes(), settings_.disk);
   }
   void check() {
@@ -77,7 +77,7 @@ class Life {
   // Between requests: nothing is held for nobody, and what is remembered has its limits.
   void check_at_rest() {
     check();
-    const cache::CacheStatus status = bench->scheduler.cache_status();
+    const cache::CacheStatus status = bench->scheduler.cache_commands().status();
     EXPECT_EQ(status.pinned, 0U);
     EXPECT_LE(status.ghost_tokens, settings_.ghosts);
     EXPECT_EQ(store_->check(), std::vector<std::string>{});
@@ -129,7 +129,7 @@ class DayTest {
     }
     life_->rest();
     life_->check_at_rest();
-    sums_.add(life_->bench->scheduler.cache_status(), life_->stored());
+    sums_.add(life_->bench->scheduler.cache_commands().status(), life_->stored());
     return sums_;
   }
 
@@ -143,7 +143,7 @@ class DayTest {
     ++sums_.lives;
   }
   void stop() {
-    sums_.add(life_->bench->scheduler.cache_status(), life_->stored());
+    sums_.add(life_->bench->scheduler.cache_commands().status(), life_->stored());
     life_.reset();
   }
   void restart() {

@@ -61,7 +61,7 @@ class Process {
     return receipt;
   }
   void end() {
-    bench_->scheduler.keep_idle_states();
+    bench_->scheduler.idle_work().keep_states();
     while (lower_.work()) {
     }
   }

@@ -16,10 +16,10 @@ IdleCheck::IdleCheck(engine::Engine& engine, cache::StateCache& cache,
 
 std::optional<engine::ConformanceReport> IdleCheck::run(const std::function<bool()>& wanted) {
   for (int i = 0; i < engine_.slot_count(); ++i) {
-    if (!cache_.can_spare(SlotId{i})) return std::nullopt;
+    if (!cache_.live().can_spare(SlotId{i})) return std::nullopt;
   }
   for (int i = 0; i < engine_.slot_count(); ++i) {
-    if (cache_.length(SlotId{i}) > 0) cache_.erase(SlotId{i});
+    if (cache_.slots()[SlotId{i}].length() > 0) cache_.transfer().erase(SlotId{i});
   }
   bool interrupted = false;
   how_.wanted = [&] { return interrupted = interrupted || wanted(); };

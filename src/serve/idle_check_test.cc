@@ -30,8 +30,8 @@ struct Idle {
     return made;
   }
   void rest(const std::function<bool()>& wanted = [] { return false; }) {
-    bench.scheduler.keep_idle_states();
-    bench.scheduler.check_idle(wanted);
+    bench.scheduler.idle_work().keep_states();
+    bench.scheduler.idle_work().check_engine(wanted);
     ASSERT_EQ(bench.scheduler.check(),
               std::vector<std::string>{});  // SLOT-1: slots are as the cache says
   }
@@ -84,7 +84,7 @@ TEST(IdleCheck, NothingIsLostForIt) {
   Reports reports;
   Bench bench(fake, options, {.observer = &reports});
   (void)bench.run("a story", 8);
-  bench.scheduler.check_idle([] { return false; });
+  bench.scheduler.idle_work().check_engine([] { return false; });
   EXPECT_TRUE(reports.all_.empty());
   EXPECT_GT(bench.engine.length(SlotId{0}), 0);
 }

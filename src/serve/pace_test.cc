@@ -445,7 +445,8 @@ TEST_P(PaceModel, EveryAnswerEqualsTheColdOne) {
     if (!asked.empty() && random() % 100 == 0) {
       server.scheduler.cancel(asked[random() % asked.size()].id);
     }
-    if (random() % 500 == 0) server.scheduler.clear_cache([](const Result<ByteCount>&) {});
+    if (random() % 500 == 0)
+      server.scheduler.cache_commands().clear([](const Result<ByteCount>&) {});
     server.turn();
     std::erase_if(asked, [&](const Asked& one) {
       if (!one.client->ended()) return false;

@@ -69,10 +69,10 @@ std::optional<SlotId> Prover::spare_slot() const {
   std::optional<SlotId> spare;
   for (int i = 0; i < engine_.slot_count(); ++i) {
     const SlotId slot{i};
-    if (!cache_.can_spare(slot)) continue;
-    if (cache_.length(slot) == 0) return slot;
+    if (!cache_.live().can_spare(slot)) continue;
+    if (cache_.slots()[slot].length() == 0) return slot;
     // The one that was used longest ago.
-    if (!spare || cache_.run(slot) < cache_.run(*spare)) spare = slot;
+    if (!spare || cache_.slots()[slot].run < cache_.slots()[*spare].run) spare = slot;
   }
   return spare;
 }
@@ -80,7 +80,7 @@ std::optional<SlotId> Prover::spare_slot() const {
 bool Prover::begin() {
   const auto slot = spare_slot();
   if (!slot) return false;
-  if (cache_.length(*slot) > 0) cache_.erase(*slot);
+  if (cache_.slots()[*slot].length() > 0) cache_.transfer().erase(*slot);
   const Noted& noted = noted_.front();
   work_ = std::make_unique<Work>();
   Work& work = *work_;
@@ -185,7 +185,7 @@ std::optional<Proof> Prover::measure_gap() {
 
 std::optional<Proof> Prover::compare() {
   const Noted& noted = noted_.front();
-  const auto parts = cache_.parts_of(noted.space, noted.keys);
+  const auto parts = cache_.memory().parts_of(noted.space, noted.keys);
   const TokenSpan restored = TokenSpan(noted.tokens).first(noted.keys.size());
   std::vector<float> row;
   if (!parts || !cache::restore_parts(engine_, work_->slot, restored, *parts) ||

@@ -46,8 +46,8 @@ struct Turns {
     return *recorder->finished_->receipt;
   }
   void rest() {
-    bench.scheduler.keep_idle_states();
-    bench.scheduler.prove_idle(nobody);
+    bench.scheduler.idle_work().keep_states();
+    bench.scheduler.idle_work().prove(nobody);
     ASSERT_EQ(bench.scheduler.check(), std::vector<std::string>{});  // V1: SLOT-1 is among them
   }
   ProofCounts counts() const { return bench.scheduler.status().proofs; }
@@ -93,7 +93,7 @@ TEST_P(Proofs, AWrongStateIsFoundAndNothingIsRestoredSince) {
   EXPECT_GT(found_after, 0) << "within 50 requests";
   EXPECT_NE(turns.bench.scheduler.status().disproved, "");
   EXPECT_NE(turns.bench.scheduler.receipts().find(receipt, "")->proof, "equal");
-  EXPECT_EQ(turns.bench.scheduler.cache_status().resident, 0U);
+  EXPECT_EQ(turns.bench.scheduler.cache_commands().status().resident, 0U);
   for (int i = 0; i < 6; ++i) {
     const cache::Receipt after = turns.next();
     EXPECT_TRUE(after.source == plan::StartSource::kNothing ||
@@ -120,9 +120,9 @@ TEST(Prover, TheShareIsKept) {
 TEST(Prover, ARequestEndsAProofAtTheNextChunkAndItIsMadeLater) {
   Turns turns(proving(1.0));
   while (turns.next().source != plan::StartSource::kMemory) turns.rest();
-  turns.bench.scheduler.keep_idle_states();
+  turns.bench.scheduler.idle_work().keep_states();
   int looks = 0;
-  turns.bench.scheduler.prove_idle([&] { return ++looks > 2; });
+  turns.bench.scheduler.idle_work().prove([&] { return ++looks > 2; });
   EXPECT_EQ(looks, 3) << "it is asked before each chunk";
   EXPECT_EQ(turns.counts().equal, 0U);
   ASSERT_EQ(turns.bench.scheduler.check(), std::vector<std::string>{});
@@ -133,10 +133,10 @@ TEST(Prover, ARequestEndsAProofAtTheNextChunkAndItIsMadeLater) {
 TEST(Prover, WhoIsAlwaysBusyProvesNothing) {
   Turns turns(proving(1.0));
   while (turns.next().source != plan::StartSource::kMemory) turns.rest();
-  turns.bench.scheduler.keep_idle_states();
+  turns.bench.scheduler.idle_work().keep_states();
   for (int i = 0; i < 5; ++i) {
     int looks = 0;
-    turns.bench.scheduler.prove_idle([&] { return ++looks > 1; });
+    turns.bench.scheduler.idle_work().prove([&] { return ++looks > 1; });
   }
   EXPECT_EQ(turns.counts().equal, 0U);
   EXPECT_EQ(turns.counts().unmade, 1U);
@@ -159,7 +159,7 @@ TEST(Prover, ASlotIsTakenOnlyIfMemoryHasWhatItHolds) {
   Turns turns(options);
   while (turns.next().source != plan::StartSource::kMemory) turns.rest();
   // Without keep_idle_states() the answer is in the slot alone.
-  turns.bench.scheduler.prove_idle(nobody);
+  turns.bench.scheduler.idle_work().prove(nobody);
   EXPECT_EQ(turns.counts().equal, 0U);
   EXPECT_EQ(turns.counts().unmade, 1U);
   turns.turn += 1;  // the same conversation again

@@ -63,7 +63,7 @@ TEST_P(Recording, ReplaysToTheSameReceipts) {
   expect_identical(outcome);
   EXPECT_EQ(outcome.unfinished, 0U);
   // All that the server gave out are there, and they are those.
-  const cache::CacheStatus status = traffic.scheduler().cache_status();
+  const cache::CacheStatus status = traffic.scheduler().cache_commands().status();
   EXPECT_EQ(outcome.requests.size(), status.requests);
   EXPECT_GE(outcome.requests.size() + outcome.dropped, 200U);
   EXPECT_GT(outcome.requests.size(), 150U);
@@ -101,9 +101,9 @@ TEST(RecordedTrafficIs, Mixed) {
       differ += request.receipt.difference ? 1 : 0;
       waited += request.receipt.waited_for.empty() ? 0 : 1;
     }
-    EXPECT_GT(traffic.scheduler().cache_status().evicted_bytes, 0U) << kind.name;
+    EXPECT_GT(traffic.scheduler().cache_commands().status().evicted_bytes, 0U) << kind.name;
     if (kind.traffic.faults) {
-      EXPECT_GT(traffic.scheduler().cache_status().quarantined, 0U) << kind.name;
+      EXPECT_GT(traffic.scheduler().cache_commands().status().quarantined, 0U) << kind.name;
     }
   }
   EXPECT_EQ(sources.size(), 4U);
@@ -198,7 +198,7 @@ TEST(RecordedProofs, ReplayToTheSameReceipts) {
     EXPECT_GT(status.proofs.equal, 0U);
     EXPECT_EQ(status.proofs.different, 1U);
     EXPECT_NE(status.disproved, "");
-    EXPECT_EQ(traffic.scheduler().cache_status().resident, 0U);
+    EXPECT_EQ(traffic.scheduler().cache_commands().status().resident, 0U);
   }
 }
 

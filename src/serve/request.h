@@ -13,6 +13,7 @@
 #include "cache/token_history.h"
 #include "engine/engine.h"
 #include "engine/sampling.h"
+#include "serve/prepared_prompt.h"
 #include "state/drafts.h"
 #include "state/tokens.h"
 #include "tree/types.h"
@@ -96,7 +97,8 @@ struct GenerateRequest {
   std::string tenant;    // who may see its receipt
   SpaceKey space;        // which states it may use and adds to: model, settings, tenant
   Tokens prompt;
-  std::string prompt_field = "prompt";  // where the prompt came from, for errors
+  std::optional<PreparedPrompt> prepared;  // of `prompt`; nothing: submit() does it
+  std::string prompt_field = "prompt";     // where the prompt came from, for errors
   std::vector<MessageSpan> spans;
   std::optional<TokenPos> header_end;  // of the answer's header, where history goes on otherwise
   TokenPos history_tokens = 0;         // of the prompt, kept as they were once sampled

@@ -67,7 +67,7 @@ class Process {
   }
   // Until nothing waits.
   void rest() {
-    bench_->scheduler.keep_idle_states();
+    bench_->scheduler.idle_work().keep_states();
     while (lower_->work()) {
     }
     EXPECT_EQ(store_->check(), std::vector<std::string>{});

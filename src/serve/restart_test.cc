@@ -54,7 +54,7 @@ class Process {
   }
   // As a server that is told to stop.
   void end() {
-    bench_->scheduler.keep_idle_states();
+    bench_->scheduler.idle_work().keep_states();
     work();
   }
   void work() {
@@ -153,7 +153,7 @@ TEST_P(Restart, TheFirstRequestReusesWhatItWouldHaveReusedWithout) {
   // Rows alone say nothing of a place off the grid.
   const TokenPos grid_step = attention() ? 16 : 0;
   EXPECT_GE(receipt.restored, without - grid_step);
-  EXPECT_EQ(process.bench().scheduler.cache_status().fetches, 1U);
+  EXPECT_EQ(process.bench().scheduler.cache_commands().status().fetches, 1U);
 }
 
 TEST_P(Restart, APromptThatPartsFindsTheNearestPlace) {
@@ -198,7 +198,7 @@ TEST_P(Restart, WhatMemoryHasIsNotAskedFor) {
 TEST_P(Restart, WhoLooksInSeesTheTierBelowAsItIs) {
   Process process(files_, settings());
   process.run(kSystem + asking(long_text(100)));
-  const auto below = [&] { return *process.bench().scheduler.cache_status().lower; };
+  const auto below = [&] { return *process.bench().scheduler.cache_commands().status().lower; };
   EXPECT_EQ(below().paths_waiting, process.lower().status().paths_waiting);
   while (below().paths_waiting > 0) {
     ASSERT_TRUE(process.lower().work());
@@ -215,7 +215,7 @@ TEST_P(Restart, WhatMemoryHadNoRoomForComesBack) {
     Process process(apart, settings());
     process.run(first);
     process.end();
-    tight.memory = 4 * process.bench().scheduler.cache_status().resident;
+    tight.memory = 4 * process.bench().scheduler.cache_commands().status().resident;
   }
   Process process(files_, tight);
   const auto prompt = [](unsigned seed) { return kSystem + asking(long_text(60, seed)); };
@@ -229,7 +229,7 @@ TEST_P(Restart, WhatMemoryHadNoRoomForComesBack) {
   }
   // Of a recurrent state of 8 bytes memory holds all that matters.
   if (settings().fake.kind == engine::FakeKind::kRecurrent) return;
-  EXPECT_GT(process.bench().scheduler.cache_status().fetches, 10U);
+  EXPECT_GT(process.bench().scheduler.cache_commands().status().fetches, 10U);
 }
 
 TEST_P(Restart, DamagedBlobsAreMissesAndInQuarantine) {
@@ -373,7 +373,7 @@ TEST_P(Restart, AnyLifeGivesTheRightAnswers) {
         files.fail_never();
         prompts.push_back(prompt + process.answer + "</s>" + asking(std::to_string(random() % 50)));
         if (prompts.back().size() > 2500) prompts.pop_back();
-        if (random() % 2 == 0) process.bench().scheduler.keep_idle_states();
+        if (random() % 2 == 0) process.bench().scheduler.idle_work().keep_states();
         for (unsigned k = random() % 12; k > 0; --k) process.lower().work();
       }
       if (random() % 2 == 0) process.end();

@@ -153,10 +153,10 @@ TEST_P(Reuse, TwoConversationsHoldTheirSystemPromptOnce) {
   const std::string system = "<s>system: " + std::string(960, 's') + "</s>";
   run(bench, system + asking("one"));
   bench.run("<s>other</s>");
-  const ByteCount after_one = bench.scheduler.cache_status().extents;
+  const ByteCount after_one = bench.scheduler.cache_commands().status().extents;
   run(bench, system + asking("two"));
   bench.run("<s>another</s>");
-  const ByteCount second = bench.scheduler.cache_status().extents - after_one;
+  const ByteCount second = bench.scheduler.cache_commands().status().extents - after_one;
   if (GetParam() == engine::FakeKind::kRecurrent) return;  // no extents
   EXPECT_LT(second, after_one / 4);
 }
@@ -188,7 +188,7 @@ TEST_P(Reuse, EightAtOnceOnANewPrefixReadItOnce) {
     EXPECT_EQ(recorders[i]->text_, cold_answer(cold(), prompts[i]));
   }
   EXPECT_LT(bench.engine.tokens_prefilled(), 2 * shared) << "read once, and eight short questions";
-  EXPECT_GE(bench.scheduler.cache_status().waits, 7U);
+  EXPECT_GE(bench.scheduler.cache_commands().status().waits, 7U);
 }
 
 TEST_P(Reuse, AWaitingRequestGoesOnWhenTheOneItWaitsForIsCancelled) {
@@ -231,7 +231,7 @@ TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
   auto freed = bench.clear_cache();
   bench.turn();
   EXPECT_GT(*freed, ByteCount{0});
-  EXPECT_EQ(bench.scheduler.cache_status().resident, 0U);
+  EXPECT_EQ(bench.scheduler.cache_commands().status().resident, 0U);
   const cache::Receipt receipt = run(bench, kSystem + asking("hello"));
   EXPECT_EQ(receipt.restored, 0) << "idle slots are emptied too";
   EXPECT_EQ(receipt.matched, 0) << "nobody can tell any more that it was said before";
@@ -247,11 +247,11 @@ TEST_P(Reuse, ClearingForgetsEveryToken) {
     run(bench, kSystem + asking("my name is Ada"));
     run(bench, kSystem + asking("what is my name"));
     const std::string id = bench.scheduler.receipts().latest(1, "").at(0).id;
-    EXPECT_GT(bench.scheduler.cache_status().tokens, 0U);
+    EXPECT_GT(bench.scheduler.cache_commands().status().tokens, 0U);
     bench.clear_cache();
     bench.turn();
-    EXPECT_EQ(bench.scheduler.cache_status().tokens, 0U);
-    EXPECT_EQ(bench.scheduler.cache_status().ghost_tokens, 0U);
+    EXPECT_EQ(bench.scheduler.cache_commands().status().tokens, 0U);
+    EXPECT_EQ(bench.scheduler.cache_commands().status().ghost_tokens, 0U);
     EXPECT_TRUE(bench.scheduler.receipts().latest(10, "").empty());
     EXPECT_FALSE(bench.scheduler.receipts().find(id, "").has_value());
     for (const int slot : {0, 1}) EXPECT_TRUE(companion.tokens(SlotId{slot}).empty());
@@ -280,13 +280,13 @@ TEST_P(Reuse, ARefusedCutIsPlannedAroundAndNothingIsLost) {
   Bench bench(stubborn, with_memory());
   const std::string prompt = kSystem + user(std::string(100, 'x')) + asking("one");
   run(bench, prompt);
-  const auto before = bench.scheduler.cache_status();
+  const auto before = bench.scheduler.cache_commands().status();
   refuse = true;
   const cache::Receipt receipt = run(bench, kSystem + user(std::string(100, 'x')) + asking("two"));
   const std::string shared = kSystem + user(std::string(100, 'x'));
   EXPECT_GE(receipt.restored, length_of(bench.text.tokenize(shared, true, true)));
-  EXPECT_GE(bench.scheduler.cache_status().resident, before.resident);
-  EXPECT_EQ(bench.scheduler.cache_status().evicted_snapshots, 0U);
+  EXPECT_GE(bench.scheduler.cache_commands().status().resident, before.resident);
+  EXPECT_EQ(bench.scheduler.cache_commands().status().evicted_snapshots, 0U);
 }
 
 // Failure 4: damage on the way out, and a refusal on the way in.
@@ -306,7 +306,7 @@ TEST_P(Reuse, DamagedStatesAreQuarantinedAndReadAgain) {
   const cache::Receipt receipt = run(bench, prompt);
   EXPECT_EQ(receipt.restored, 0);
   EXPECT_EQ(receipt.missing.why, cache::MissReason::kDamaged);
-  EXPECT_GT(bench.scheduler.cache_status().quarantined, 0U);
+  EXPECT_GT(bench.scheduler.cache_commands().status().quarantined, 0U);
   run(bench, "<s>takes the slot again</s>");
   EXPECT_GT(run(bench, prompt).restored, 0) << "it has been computed and kept again";
 }
@@ -401,7 +401,7 @@ TEST_P(Reuse, ClearingAfterTheEndIsRefused) {
   Bench bench({.kind = GetParam()}, with_memory());
   bench.scheduler.stop(StopMode::kFinish);
   std::optional<ErrorCode> refused;
-  bench.scheduler.clear_cache([&](const Result<ByteCount>& freed) {
+  bench.scheduler.cache_commands().clear([&](const Result<ByteCount>& freed) {
     if (!freed) refused = freed.error().code;
   });
   EXPECT_EQ(refused, ErrorCode::kUnavailable);
@@ -414,7 +414,7 @@ TEST_P(Reuse, WithoutAnySpaceNothingIsKeptAndNothingBreaks) {
       run(bench, kSystem + asking("hello"));
       run(bench, kSystem + asking("other"));
     }
-    EXPECT_LE(bench.scheduler.cache_status().peak, budget);
+    EXPECT_LE(bench.scheduler.cache_commands().status().peak, budget);
   }
 }
 
@@ -450,7 +450,8 @@ TEST_P(Reuse, ACompanionThatCannotFollowChangesNothing) {
       if (i == 2) run(bench, "<s>takes the slot</s>");
       prompt += answer + "</s>" + asking("next");
     }
-    seen.emplace_back(static_cast<TokenPos>(bench.scheduler.cache_status().snapshot_count), "");
+    seen.emplace_back(
+        static_cast<TokenPos>(bench.scheduler.cache_commands().status().snapshot_count), "");
     return seen;
   };
   const auto alone = history(nullptr);
@@ -498,13 +499,14 @@ TEST_P(Deep, AQuarterOfAMillionTokensAreFoundAgain) {
   const std::string question = context + asking("where is the needle?");
   const auto cold = run(question);
   EXPECT_EQ(cold->finished_->receipt->restored, 0);
-  const auto kept = scheduler.cache_status().snapshot_count;
+  const auto kept = scheduler.cache_commands().status().snapshot_count;
   EXPECT_GE(kept * 20, static_cast<std::uint64_t>(GetParam()) * 19) << "rounded to the grid";
 
   std::string diverging = context.substr(0, kTokens / 2) + "X" + context.substr(0, 1000);
   const auto branch = run(diverging + "</s>");
   EXPECT_GE(branch->finished_->receipt->restored, kTokens / 2 - kTokens / GetParam() - 64);
-  EXPECT_GE(scheduler.cache_status().snapshot_count, kept) << "none is dropped by a divergence";
+  EXPECT_GE(scheduler.cache_commands().status().snapshot_count, kept)
+      << "none is dropped by a divergence";
 
   const auto again = run(context + asking("and where is the other one?"));
   EXPECT_GE(again->finished_->receipt->restored, kTokens - 2 * kTokens / GetParam() - 64);
@@ -597,7 +599,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
       }
       running.clear();
     }
-    const cache::CacheStatus status = bench.scheduler.cache_status();
+    const cache::CacheStatus status = bench.scheduler.cache_commands().status();
     ASSERT_LE(status.peak, status.budget);
     ASSERT_LE(status.slot_snapshots, status.slot_snapshots_max);
   }

@@ -137,9 +137,9 @@ TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
     options.cache.memory.budget = 1 << 20;
     Bench bench({.slots = 1}, options);
     bench.run(kSystem + "<s>user: hello</s><s>", 60);
-    before = bench.scheduler.cache_status().resident;
-    if (idle_for_a_while) bench.scheduler.keep_idle_states();
-    EXPECT_EQ(bench.scheduler.cache_status().resident > before, idle_for_a_while);
+    before = bench.scheduler.cache_commands().status().resident;
+    if (idle_for_a_while) bench.scheduler.idle_work().keep_states();
+    EXPECT_EQ(bench.scheduler.cache_commands().status().resident > before, idle_for_a_while);
     const auto next = bench.submit("<s>something else</s><s>");
     bench.turn_until_ended(*next);
     return next->finished_->receipt->bytes_out;
@@ -150,10 +150,11 @@ TEST(Scheduler, WhatAnIdleSlotHoldsIsOutOfTheWayBeforeAnotherComes) {
   full.cache.memory.budget = before;
   Bench bench({.slots = 1}, full);
   bench.run(kSystem + "<s>user: hello</s><s>", 60);
-  const cache::CacheStatus was = bench.scheduler.cache_status();
-  bench.scheduler.keep_idle_states();
-  EXPECT_EQ(bench.scheduler.cache_status().resident, was.resident);
-  EXPECT_EQ(bench.scheduler.cache_status().evicted_bytes, was.evicted_bytes) << "nothing makes way";
+  const cache::CacheStatus was = bench.scheduler.cache_commands().status();
+  bench.scheduler.idle_work().keep_states();
+  EXPECT_EQ(bench.scheduler.cache_commands().status().resident, was.resident);
+  EXPECT_EQ(bench.scheduler.cache_commands().status().evicted_bytes, was.evicted_bytes)
+      << "nothing makes way";
 }
 
 TEST(Scheduler, ListsConversationsWhenAsked) {
@@ -162,16 +163,17 @@ TEST(Scheduler, ListsConversationsWhenAsked) {
   Bench bench({.slots = 1}, options);
   cache::ConversationsStatus listed;
   const auto list = [&](std::size_t most) {
-    bench.scheduler.list_conversations(most, [&](Result<cache::ConversationsStatus> answer) {
-      ASSERT_TRUE(answer.ok());
-      listed = *answer;
-    });
+    bench.scheduler.cache_commands().list_conversations(
+        most, [&](Result<cache::ConversationsStatus> answer) {
+          ASSERT_TRUE(answer.ok());
+          listed = *answer;
+        });
     bench.turn();
   };
   list(8);
   EXPECT_EQ(listed.count, 0U);
   bench.run(kSystem + "<s>user: hello</s><s>", 60);
-  bench.scheduler.keep_idle_states();
+  bench.scheduler.idle_work().keep_states();
   bench.clock.advance(std::chrono::seconds(5));
   bench.run(kSystem + "<s>user: goodbye</s><s>", 60);
   bench.clock.advance(std::chrono::seconds(2));
@@ -183,8 +185,10 @@ TEST(Scheduler, ListsConversationsWhenAsked) {
   EXPECT_FALSE(listed.latest[1].slot) << "the other took it";
   EXPECT_GT(listed.shared.rows, 0U) << "of the system block";
   EXPECT_EQ(listed.latest[0].shared, listed.shared);
-  EXPECT_EQ(listed.own.sum() + listed.shared.sum(), bench.scheduler.cache_status().resident);
-  EXPECT_FALSE(bench.scheduler.tokens_below(listed.latest[0])) << "there is nothing below";
+  EXPECT_EQ(listed.own.sum() + listed.shared.sum(),
+            bench.scheduler.cache_commands().status().resident);
+  EXPECT_FALSE(bench.scheduler.cache_commands().tokens_below(listed.latest[0]))
+      << "there is nothing below";
   list(1);
   EXPECT_EQ(listed.count, 2U);
   EXPECT_EQ(listed.latest.size(), 1U);
@@ -196,13 +200,14 @@ TEST(Scheduler, WhoeverLooksAgainAndAgainKeepsNothingFromBeingIdle) {
   options.cache.memory.budget = 1 << 20;
   Bench bench({.slots = 1}, options);
   bench.run(kSystem + "<s>user: hello</s><s>", 60);
-  const ByteCount before = bench.scheduler.cache_status().resident;
+  const ByteCount before = bench.scheduler.cache_commands().status().resident;
   bench.scheduler.start();
   const auto held = [&] {
     std::promise<ByteCount> promise;
-    bench.scheduler.list_conversations(8, [&](const Result<cache::ConversationsStatus>& listed) {
-      promise.set_value(listed.ok() ? listed->own.sum() + listed->shared.sum() : 0);
-    });
+    bench.scheduler.cache_commands().list_conversations(
+        8, [&](const Result<cache::ConversationsStatus>& listed) {
+          promise.set_value(listed.ok() ? listed->own.sum() + listed->shared.sum() : 0);
+        });
     return promise.get_future().get();
   };
   int looks = 0;
@@ -218,7 +223,7 @@ TEST(Scheduler, ListsNothingOnceItStops) {
   Bench bench;
   bench.scheduler.request_stop(StopMode::kFinish);
   bool refused = false;
-  bench.scheduler.list_conversations(
+  bench.scheduler.cache_commands().list_conversations(
       8, [&](const Result<cache::ConversationsStatus>& answer) { refused = !answer.ok(); });
   EXPECT_TRUE(refused);
 }

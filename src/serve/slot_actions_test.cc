@@ -20,7 +20,7 @@ template <typename T>
 struct Asked {
   std::shared_ptr<std::optional<Result<T>>> answer = std::make_shared<std::optional<Result<T>>>();
 
-  [[nodiscard]] SlotAnswer<T> sink() const {
+  [[nodiscard]] Answer<T> sink() const {
     return [answer = answer](Result<T> result) { answer->emplace(std::move(result)); };
   }
   [[nodiscard]] bool there() const { return answer->has_value(); }
@@ -29,7 +29,7 @@ struct Asked {
 
 Asked<SlotCopy> ask_save(Bench& bench, SlotAsk ask) {
   Asked<SlotCopy> asked;
-  bench.scheduler.save_slot(std::move(ask), asked.sink());
+  bench.scheduler.slot_commands().save(std::move(ask), asked.sink());
   return asked;
 }
 Result<SlotCopy> save(Bench& bench, int slot, SpaceKey space = {}) {
@@ -40,14 +40,15 @@ Result<SlotCopy> save(Bench& bench, int slot, SpaceKey space = {}) {
 Result<SlotBrought> restore(Bench& bench, int slot, const cache::SlotState& state,
                             SpaceKey space = {}) {
   Asked<SlotBrought> asked;
-  bench.scheduler.restore_slot({SlotId{slot}, space, nullptr},
-                               std::make_shared<const cache::SlotState>(state), asked.sink());
+  bench.scheduler.slot_commands().restore({SlotId{slot}, space, nullptr},
+                                          std::make_shared<const cache::SlotState>(state),
+                                          asked.sink());
   bench.turn();
   return asked.get();
 }
 Result<TokenPos> erase(Bench& bench, int slot, SpaceKey space = {}) {
   Asked<TokenPos> asked;
-  bench.scheduler.erase_slot({SlotId{slot}, space, nullptr}, asked.sink());
+  bench.scheduler.slot_commands().erase({SlotId{slot}, space, nullptr}, asked.sink());
   bench.turn();
   return asked.get();
 }
@@ -60,11 +61,12 @@ SchedulerOptions scheduling(bool deterministic, ByteCount memory = 64 << 20) {
 }
 
 // As another process would have it.
-cache::SlotState through_a_file(const cache::SlotState& state, const Scheduler& reader) {
+cache::SlotState through_a_file(const cache::SlotState& state, Scheduler& reader) {
   tier::SimulatedFiles files;
   const cache::SlotOwner owner = cache::slot_owner("");
   EXPECT_TRUE(cache::write_slot_file(files, "x.bin", state, owner, 1).ok());
-  auto file = cache::read_slot_file(files, "x.bin", owner, reader.slot_limits(state.space));
+  auto file =
+      cache::read_slot_file(files, "x.bin", owner, reader.slot_commands().limits(state.space));
   EXPECT_TRUE(file.ok()) << file.error().message;
   return file ? file->state : cache::SlotState{};
 }
@@ -235,9 +237,9 @@ TEST_P(Slots, ARestoreComesBeforeTheRequestsThatWait) {
   bench.turn();
   const auto waiting = bench.submit(second);
   Asked<SlotBrought> asked;
-  bench.scheduler.restore_slot({SlotId{0}, {}, nullptr},
-                               std::make_shared<const cache::SlotState>(saved->state),
-                               asked.sink());
+  bench.scheduler.slot_commands().restore({SlotId{0}, {}, nullptr},
+                                          std::make_shared<const cache::SlotState>(saved->state),
+                                          asked.sink());
   bench.turn_until_ended(*waiting);
   EXPECT_TRUE(asked.get().ok());
   EXPECT_EQ(waiting->finished_->receipt->source, plan::StartSource::kLive);

@@ -26,7 +26,7 @@ void Speculator::propose(std::span<Slot* const> slots) {
   const plan::DraftCosts::Call call = take_drafts(slots);
   if (!behind) pace_.costs().note_call(call, ms);
   if (fixed_ == 0) fill_up(slots);
-  for (Slot* slot : slots) save_before(*slot);
+  for (Slot* slot : slots) save_rollback_state(*slot);
 }
 
 // One length for all slots whose drafts are as long as suits (DraftPace); others draft as
@@ -38,9 +38,10 @@ void Speculator::make_wishes(std::span<Slot* const> slots) {
     Job& job = *slot->job;
     const bool here = chosen_here(job);
     const TokenPos most = here ? std::min(limit(*slot), chosen) : limit(*slot);
-    job.asked = here ? most : 0;
-    if (here && chosen == 0) job.acceptance.forget(plan::AcceptanceByPosition::kUntried);
-    if (most > 0) wishes_.push_back({slot->id, job.pending.back(), most, job.request.draft.p_min});
+    job.draft.budget = here ? most : 0;
+    if (here && chosen == 0) job.draft.acceptance.forget(plan::AcceptanceByPosition::kUntried);
+    if (most > 0)
+      wishes_.push_back({slot->id, job.answer.uncomputed.back(), most, job.input.draft.p_min});
   }
 }
 
@@ -50,19 +51,19 @@ TokenPos Speculator::pace(std::span<Slot* const> slots) {
   for (const Slot* slot : slots) {
     const Job& job = *slot->job;
     const TokenPos most = limit(*slot);
-    const TokenPos waiting = length_of(job.pending);
+    const TokenPos waiting = length_of(job.answer.uncomputed);
     if (chosen_here(job)) {
-      paced_.push_back({&job.acceptance, waiting, most, cut(most)});
+      paced_.push_back({&job.draft.acceptance, waiting, most, cut(most)});
     } else {
       others.rows += waiting + most;
-      others.tokens += job.last_yield;
+      others.tokens += job.draft.last_yield;
     }
   }
   return paced_.empty() ? 0 : pace_.choose(paced_, others, acceptance_);
 }
 
 bool Speculator::chosen_here(const Job& job) const {
-  return fixed_ == 0 && job.request.draft.adaptive && job.request.draft.max > 0;
+  return fixed_ == 0 && job.input.draft.adaptive && job.input.draft.max > 0;
 }
 
 plan::DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
@@ -70,12 +71,12 @@ plan::DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
   for (engine::DraftWish& wish : wishes_) {
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
     Job& job = *(*owner)->job;
-    job.draft = std::move(wish.draft);
+    job.draft.tokens = std::move(wish.draft);
     make_sound(job, wish.most);
-    call.drafted += job.proposed;
-    call.longest = std::max(call.longest, job.proposed);
-    call.stopped += job.proposed < wish.most ? 1 : 0;
-    if (wish.behind) job.asked = 0;  // that it has no idea says nothing about the text
+    call.drafted += job.draft.proposed;
+    call.longest = std::max(call.longest, job.draft.proposed);
+    call.stopped += job.draft.proposed < wish.most ? 1 : 0;
+    if (wish.behind) job.draft.budget = 0;  // that it has no idea says nothing about the text
   }
   return call;
 }
@@ -87,21 +88,22 @@ void Speculator::fill_up(std::span<Slot* const> slots) {
   std::vector<TokenPos> rows;
   TokenPos asked = 0;
   for (const Slot* slot : slots) {
-    rows.push_back(length_of(slot->job->pending) + length_of(slot->job->draft));
+    rows.push_back(length_of(slot->job->answer.uncomputed) + length_of(slot->job->draft.tokens));
   }
   for (const engine::DraftWish& wish : wishes_) {
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
-    asked = std::max(asked, length_of((*owner)->job->pending) + wish.most);
+    asked = std::max(asked, length_of((*owner)->job->answer.uncomputed) + wish.most);
   }
   const TokenPos common = pace_.costs().fill_up_to(rows, asked);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const TokenPos draft = common - length_of(slots[i]->job->pending);
+    const TokenPos draft = common - length_of(slots[i]->job->answer.uncomputed);
     if (rows[i] == common) continue;
     if (common == 0 || draft > room(*slots[i]) || !engine_.can_take_back(draft)) return;
   }
   for (Slot* slot : slots) {
     Job& job = *slot->job;
-    job.draft.resize(static_cast<std::size_t>(common) - job.pending.size(), job.pending.back());
+    job.draft.tokens.resize(static_cast<std::size_t>(common) - job.answer.uncomputed.size(),
+                            job.answer.uncomputed.back());
   }
 }
 
@@ -116,7 +118,7 @@ TokenPos Speculator::cut(TokenPos most) const {
 TokenPos Speculator::room(const Slot& slot) const {
   const TokenPos most =
       std::min(engine_.decode_tokens_max(), engine_.context_tokens() - engine_.length(slot.id));
-  return std::max(most - length_of(slot.job->pending), 0);
+  return std::max(most - length_of(slot.job->answer.uncomputed), 0);
 }
 
 // Tokens that a draft may have: what there is room for, the request allows, and the
@@ -124,44 +126,45 @@ TokenPos Speculator::room(const Slot& slot) const {
 TokenPos Speculator::limit(const Slot& slot) const {
   const Job& job = *slot.job;
   TokenPos most = room(slot);
-  if (fixed_ > 0) return std::clamp(1 + fixed_ - length_of(job.pending), 0, most);
-  most = std::min(most, job.request.draft.max);
-  if (job.request.max_tokens > 0) {
-    most = std::min(most, job.request.max_tokens - job.timings.predicted_tokens - 1);
+  if (fixed_ > 0) return std::clamp(1 + fixed_ - length_of(job.answer.uncomputed), 0, most);
+  most = std::min(most, job.input.draft.max);
+  if (job.input.max_tokens > 0) {
+    most = std::min(most, job.input.max_tokens - job.timings.predicted_tokens - 1);
   }
   return std::max(most, 0);
 }
 
 // Whatever a companion says, the engine gets tokens of its vocabulary, and not too many.
 void Speculator::make_sound(Job& job, TokenPos most) const {
-  Tokens& draft = job.draft;
+  Tokens& draft = job.draft.tokens;
   if (length_of(draft) > most) draft.resize(static_cast<std::size_t>(most));
   const auto known = [&](Token token) { return token >= 0 && token < vocabulary_; };
   draft.erase(std::ranges::find_if_not(draft, known), draft.end());
-  if (length_of(draft) < job.request.draft.min) draft.clear();
-  job.proposed = length_of(draft);
+  if (length_of(draft) < job.input.draft.min) draft.clear();
+  job.draft.proposed = length_of(draft);
   if (fixed_ > 0) {
-    draft.resize(static_cast<std::size_t>(most), job.pending.back());
+    draft.resize(static_cast<std::size_t>(most), job.answer.uncomputed.back());
   }
 }
 
 // A state that cannot be cut is brought back from here. One that was brought back there
 // before is still the same.
-void Speculator::save_before(Slot& slot) {
+void Speculator::save_rollback_state(Slot& slot) {
   Job& job = *slot.job;
-  if (job.draft.empty() || engine_.can_take_back(length_of(job.draft))) {
-    job.before.reset();
+  if (job.draft.tokens.empty() || engine_.can_take_back(length_of(job.draft.tokens))) {
+    job.draft.rollback_state.reset();
     return;
   }
-  if (job.before && job.before->length == engine_.length(slot.id)) return;
+  if (job.draft.rollback_state && job.draft.rollback_state->length == engine_.length(slot.id))
+    return;
   const auto before = clock_.now();
   auto saved = engine_.save(slot.id, engine::SaveScope::kSnapshot);
   if (!saved) {
-    job.before.reset();
-    job.draft.clear();
+    job.draft.rollback_state.reset();
+    job.draft.tokens.clear();
     return;
   }
-  job.before = std::move(*saved);
+  job.draft.rollback_state = std::move(*saved);
   pace_.costs().note_fixed(env::ms_between(before, clock_.now()));
 }
 
@@ -171,36 +174,36 @@ void Speculator::note_step(std::span<Slot* const> slots, double ms) {
   if (companion_ == nullptr) return;
   TokenPos rows = 0;
   for (const Slot* slot : slots) {
-    rows += length_of(slot->job->pending) + length_of(slot->job->draft);
+    rows += length_of(slot->job->answer.uncomputed) + length_of(slot->job->draft.tokens);
   }
   pace_.costs().note_step(rows, ms);
 }
 
 void Speculator::note_verdict(Job& job, TokenPos accepted) {
-  const TokenPos proposed = std::exchange(job.proposed, 0);
-  const TokenPos asked = std::exchange(job.asked, 0);
+  const TokenPos proposed = std::exchange(job.draft.proposed, 0);
+  const TokenPos asked = std::exchange(job.draft.budget, 0);
   const TokenPos right = std::min(accepted, proposed);
-  job.last_yield = 1.0 + accepted;
+  job.draft.last_yield = 1.0 + accepted;
   if (asked > 0) {
     pace_.note_accepted(right);
-    if (proposed > 0) job.acceptance.note(proposed, right);
-    if (right == proposed && proposed < asked) job.acceptance.note_missing(proposed);
+    if (proposed > 0) job.draft.acceptance.note(proposed, right);
+    if (right == proposed && proposed < asked) job.draft.acceptance.note_missing(proposed);
   }
   if (proposed == 0) return;
-  job.drafts.note(static_cast<std::size_t>(proposed), static_cast<std::size_t>(right));
-  job.timings.drafted_tokens = job.drafts.drafted;
-  job.timings.accepted_tokens = job.drafts.accepted;
+  job.draft.counts.note(static_cast<std::size_t>(proposed), static_cast<std::size_t>(right));
+  job.timings.drafted_tokens = job.draft.counts.drafted;
+  job.timings.accepted_tokens = job.draft.counts.accepted;
 }
 
 void Speculator::note_undone(Slot& slot, TokenSpan undone) {
   if (companion_ == nullptr) return;
   Job& job = *slot.job;
   if (chosen_here(job)) pace_.note_undone(length_of(undone));
-  const auto told = static_cast<std::size_t>(job.told);
-  companion_->advance(slot.id, undone.subspan(told), job.told);
-  job.told = length_of(undone);
+  TokenPos& synced = job.answer.companion_synced;
+  companion_->advance(slot.id, undone.subspan(static_cast<std::size_t>(synced)), synced);
+  synced = length_of(undone);
 }
 
-void Speculator::note_end(const Job& job) { acceptance_.fold(job.acceptance); }
+void Speculator::note_end(const Job& job) { acceptance_.fold(job.draft.acceptance); }
 
 }  // namespace holdfast::serve

@@ -61,7 +61,7 @@ class Speculator {
   [[nodiscard]] TokenPos room(const Slot& slot) const;
   [[nodiscard]] TokenPos limit(const Slot& slot) const;
   void make_sound(Job& job, TokenPos most) const;
-  void save_before(Slot& slot);
+  void save_rollback_state(Slot& slot);
 
   engine::Engine& engine_;
   engine::Companion* const companion_;

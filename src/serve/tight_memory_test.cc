@@ -85,7 +85,7 @@ TEST_P(Tight, ALongConversationKeepsItsNumberOfPlacesInEachSlot) {
     run(bench, talk, 5);
     talk += answer + "</s>";
     run(bench, "<s>user: another one, number " + std::to_string(turn) + "</s><s>", 5);
-    const cache::CacheStatus status = bench.scheduler.cache_status();
+    const cache::CacheStatus status = bench.scheduler.cache_commands().status();
     EXPECT_LE(status.slot_snapshot_count, 2U * 3U);
     EXPECT_LE(status.slot_snapshots, status.slot_snapshots_max);
     EXPECT_LE(status.peak, status.budget);
@@ -96,7 +96,7 @@ TEST_P(Tight, WithNoneForTheSlotsTheBudgetIsNeverExceeded) {
   Bench bench(fake(), tight(0, deterministic()));
   run(bench, kSystem + asking(std::string(500, 'x')));
   run(bench, kSystem + asking("y"));
-  const cache::CacheStatus status = bench.scheduler.cache_status();
+  const cache::CacheStatus status = bench.scheduler.cache_commands().status();
   EXPECT_EQ(status.slot_snapshots, 0U);
   EXPECT_EQ(status.slot_snapshots_max, 0U);
   EXPECT_LE(status.peak, status.budget);
@@ -105,11 +105,11 @@ TEST_P(Tight, WithNoneForTheSlotsTheBudgetIsNeverExceeded) {
 TEST_P(Tight, ClearingEmptiesTheSlotsPlacesToo) {
   Bench bench(fake(), tight(8, deterministic()));
   run(bench, kSystem + asking("hello"));
-  EXPECT_GT(bench.scheduler.cache_status().slot_snapshots, 0U);
+  EXPECT_GT(bench.scheduler.cache_commands().status().slot_snapshots, 0U);
   auto freed = bench.clear_cache();
   bench.turn();
   EXPECT_GT(*freed, ByteCount{0});
-  EXPECT_EQ(bench.scheduler.cache_status().slot_snapshots, 0U);
+  EXPECT_EQ(bench.scheduler.cache_commands().status().slot_snapshots, 0U);
   EXPECT_EQ(run(bench, kSystem + asking("hello")).restored, 0);
 }
 
@@ -125,7 +125,7 @@ TEST_P(Tight, ADamagedPlaceCostsTimeOnly) {
   run(bench, opening + asking("first"));
   corrupt = false;
   run(bench, opening + asking("second"));
-  EXPECT_GT(bench.scheduler.cache_status().quarantined, 0U);
+  EXPECT_GT(bench.scheduler.cache_commands().status().quarantined, 0U);
   EXPECT_GT(run(bench, opening + asking("third")).restored, 0) << "it has been kept again";
 }
 

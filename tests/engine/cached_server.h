@@ -72,7 +72,10 @@ class CachedServer {
       : engine_(engine), lower_(lower) {
     options.deterministic = true;
     options.memory.budget = budget;
-    cache_ = std::make_unique<cache::StateCache>(engine, options, clock_, companion, lower);
+    cache_ = std::make_unique<cache::StateCache>(
+        cache::CacheWorld{
+            .engine = &engine, .clock = &clock_, .companion = companion, .lower = lower},
+        options);
     cache_->note_prefill_speed(1000, 1e6);  // so slow that whatever is there is brought back
   }
 
@@ -86,22 +89,23 @@ class CachedServer {
                               std::nullopt, names,  cache::EndKey::of(kSpace, filed_under)};
     receipt = {};
     fetch(asked);
-    const cache::LogitsPtr kept = cache_->begin(asked, cache_->plan(asked, {&kSlot, 1}), receipt);
+    const cache::LogitsPtr kept =
+        cache_->begin(asked, cache_->admission().plan(asked, {&kSlot, 1}), receipt);
     Answer answer;
     for (TokenPos at = receipt.restored; at < length_of(prompt);) {
       if (at >= stop_reading_at) break;
-      const TokenPos end = cache_->chunk_end(kSlot);
+      const TokenPos end = cache_->growth().chunk_end(kSlot);
       const auto chunk = TokenSpan(prompt).subspan(static_cast<std::size_t>(at),
                                                    static_cast<std::size_t>(end - at));
-      EXPECT_TRUE(cache_->before_chunk(kSlot).ok());
+      EXPECT_TRUE(cache_->growth().before_chunk(kSlot).ok());
       const auto read = engine_.prefill(kSlot, chunk, engine::LogitsOf::kLastToken);
       EXPECT_TRUE(read.ok()) << read.error().message;
       const bool last = end == length_of(prompt);
-      cache_->prefilled(kSlot, chunk, receipt,
-                        last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
+      cache_->growth().prefilled(kSlot, chunk, receipt,
+                                 last ? engine::LogitsOf::kLastToken : engine::LogitsOf::kNone);
       at = end;
     }
-    if (cache_->length(kSlot) == length_of(prompt)) decode(answer, kept);
+    if (cache_->slots()[kSlot].length() == length_of(prompt)) decode(answer, kept);
     cache_->end(kSlot);
     EXPECT_EQ(cache_->check(), std::vector<std::string>{});
     EXPECT_EQ(engine_.check(), std::vector<std::string>{});
@@ -110,14 +114,14 @@ class CachedServer {
 
   cache::StateCache& cache() { return *cache_; }
   [[nodiscard]] Tokens keys(const Tokens& prompt) const {
-    return cache::StateCache::keys_for(prompt, grid_.cuts(prompt), true);
+    return cache::filing_keys(prompt, grid_.cuts(prompt), true);
   }
   cache::Receipt receipt;  // of the last run
   int decoded = kDecoded;  // tokens of each answer
 
   // As a server that stops: everything is written.
   void end() {
-    cache_->keep_idle();
+    cache_->live().keep_idle();
     while (lower_ != nullptr && lower_->work()) {
     }
   }
@@ -125,10 +129,12 @@ class CachedServer {
  private:
   void fetch(const cache::Prompt& asked) {
     if (lower_ == nullptr) return;
-    cache::ColdFetch fetch = cache_->ask_below(asked, cache_->plan(asked, {&kSlot, 1}));
+    cache::ColdFetch fetch =
+        cache_->admission().cold().look_up(asked, cache_->admission().plan(asked, {&kSlot, 1}));
     while (!fetch.over()) {
-      while (!cache_->ready(fetch)) ASSERT_TRUE(lower_->work());
-      cache_->go_on(fetch, asked, cache_->plan(asked, {&kSlot, 1}), receipt);
+      while (!cache_->admission().cold().ready(fetch)) ASSERT_TRUE(lower_->work());
+      cache_->admission().cold().advance(fetch, asked, cache_->admission().plan(asked, {&kSlot, 1}),
+                                         receipt);
     }
   }
 
@@ -141,7 +147,7 @@ class CachedServer {
       answer.tokens.push_back(best);
       const engine::DecodeStep step{kSlot, {&best, 1}};
       EXPECT_TRUE(engine_.decode({&step, 1}).ok());
-      cache_->decoded(kSlot, {&best, 1});
+      cache_->growth().decoded(kSlot, {&best, 1});
     }
   }
 

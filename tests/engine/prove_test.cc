@@ -79,8 +79,8 @@ class Proving : public testing::TestWithParam<bool> {
     for (int i = 0; i < requests && found == 0; ++i) {
       if (i == planted_at) engine.plant(fault);
       (void)ask(scheduler, talks[static_cast<std::size_t>(i) % talks.size()], i);
-      scheduler.keep_idle_states();
-      scheduler.prove_idle([] { return false; });
+      scheduler.idle_work().keep_states();
+      scheduler.idle_work().prove([] { return false; });
       EXPECT_EQ(scheduler.check(), std::vector<std::string>{});
       const serve::SchedulerStatus status = scheduler.status();
       equal = status.proofs.equal;

@@ -154,7 +154,7 @@ class RecordedTraffic {
     }
     for (int i = 0; i < 20'000 && !idle(); ++i) turn();
     EXPECT_TRUE(idle());
-    scheduler_->keep_idle_states();
+    scheduler_->idle_work().keep_states();
     EXPECT_EQ(scheduler_->check(), std::vector<std::string>{});
     recorder_->finish();
     return sink_.bytes;
@@ -274,8 +274,8 @@ class RecordedTraffic {
     scheduler_->turn();
     if (lower_ && chance(2)) lower_->work();
     if (options_.wrong_after > 0) {
-      scheduler_->keep_idle_states();
-      scheduler_->prove_idle([] { return false; });
+      scheduler_->idle_work().keep_states();
+      scheduler_->idle_work().prove([] { return false; });
     }
   }
 
@@ -284,19 +284,19 @@ class RecordedTraffic {
     const auto& [id, client] = clients_[clients_.size() - 1 - pick(static_cast<unsigned>(lately))];
     if (chance(6)) scheduler_->cancel(id);
     if (chance(5)) scheduler_->note_tool_call(id);
-    if (chance(60)) scheduler_->clear_cache([](const Result<ByteCount>&) {});
-    if (chance(8)) scheduler_->keep_idle_states();
+    if (chance(60)) scheduler_->cache_commands().clear([](const Result<ByteCount>&) {});
+    if (chance(8)) scheduler_->idle_work().keep_states();
     if (chance(7)) clock_.advance(std::chrono::seconds(pick(30)));
     const SlotAsk ask{SlotId{static_cast<int>(pick(3))}, {7, 100 + pick(2)}, nullptr};
-    if (chance(12)) scheduler_->erase_slot(ask, [](const Result<TokenPos>&) {});
+    if (chance(12)) scheduler_->slot_commands().erase(ask, [](const Result<TokenPos>&) {});
     if (chance(12)) {
-      scheduler_->save_slot(ask, [this](Result<SlotCopy> copy) {
+      scheduler_->slot_commands().save(ask, [this](Result<SlotCopy> copy) {
         if (copy) saved_ = std::make_shared<const cache::SlotState>(std::move(copy->state));
       });
     }
     if (saved_ != nullptr && chance(8)) {
       const SlotAsk theirs{ask.slot, saved_->space, nullptr};
-      scheduler_->restore_slot(theirs, saved_, [](const Result<SlotBrought>&) {});
+      scheduler_->slot_commands().restore(theirs, saved_, [](const Result<SlotBrought>&) {});
     }
   }
 

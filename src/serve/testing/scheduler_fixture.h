@@ -96,7 +96,7 @@ struct Bench {
   // The bytes freed, once a turn has come to it.
   std::shared_ptr<std::optional<ByteCount>> clear_cache() {
     auto freed = std::make_shared<std::optional<ByteCount>>();
-    scheduler.clear_cache([freed](const Result<ByteCount>& bytes) {
+    scheduler.cache_commands().clear([freed](const Result<ByteCount>& bytes) {
       if (bytes) *freed = *bytes;
     });
     return freed;

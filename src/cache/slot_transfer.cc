@@ -1,17 +1,18 @@
-// A slot's state out of it and into it, asked for by people rather than by a prompt.
+#include "cache/slot_transfer.h"
+
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
-#include "cache/state_cache.h"
 
 namespace holdfast::cache {
 
-// Deterministic, a slot that has written an answer goes on from where its prompt was last
+// In deterministic mode a slot that has written an answer goes on from where its prompt was last
 // cut, and where a state cannot be cut, memory has the snapshot of that place.
-std::optional<SlotState> StateCache::copy_out(SlotId slot) {
+std::optional<SlotState> SlotTransfer::copy_out(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.copy_out(slot); });
   const LiveSlot& held = core_.slots[slot];
-  CHECK(held.prompt.empty());
+  CHECK(held.idle());
   TokenPos length = core_.storable_length(held);
   if (length == 0)
     length = core_.memory.match(held.space, core_.slots.keys(held)).restorable(held.exact);
@@ -29,16 +30,16 @@ std::optional<SlotState> StateCache::copy_out(SlotId slot) {
   return state;
 }
 
-Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
+Result<void> SlotTransfer::bring_in(SlotId slot, const SlotState& state) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.bring_in(slot, state); });
   LiveSlot& held = core_.slots[slot];
-  CHECK(held.prompt.empty());
+  CHECK(held.idle());
   CHECK(state.length() > 0 && 0 <= state.exact && state.exact <= state.length());
   CHECK(state.keys.size() == (core_.options.deterministic ? state.tokens.size() : 0));
-  if (core_.unsaved_bytes(held) > 0) put_aside(slot);
+  if (core_.unsaved_bytes(held) > 0) live_.evacuate(slot);
   const HeldParts parts{state.rows, state.snapshot};
   const auto moved = core_.memory.restore(slot, state.tokens, parts);
-  forget_slot(slot);  // of what it held
+  live_.forget(slot);  // of what it held
   if (!moved) return moved.error();
   held.space = state.space;
   held.tokens = state.tokens;
@@ -46,23 +47,28 @@ Result<void> StateCache::bring_in(SlotId slot, const SlotState& state) {
   held.exact = state.exact;
   core_.slots.begin_run(slot);
   held.tool_call = false;
-  note_seen(held);
-  if (core_.companion == nullptr) return {};
-  const CompanionHolding companion = core_.memory.companion_parts(parts);
-  engine::CompanionPoint point;
-  point.tokens = held.tokens;
-  point.rows = companion.rows;
-  point.place = companion.place;
-  (void)core_.companion->follow(slot, point);  // what it lacks it does without
+  seen_.note(held);
+  bring_companion(slot, parts);
   return {};
 }
 
-TokenPos StateCache::erase(SlotId slot) {
+// What the companion lacks it does without.
+void SlotTransfer::bring_companion(SlotId slot, const HeldParts& parts) {
+  if (core_.companion == nullptr) return;
+  const CompanionHolding held = core_.memory.companion_parts(parts);
+  engine::CompanionPoint point;
+  point.tokens = core_.slots[slot].tokens;
+  point.rows = held.rows;
+  point.place = held.place;
+  (void)core_.companion->follow(slot, point);
+}
+
+TokenPos SlotTransfer::erase(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.erase(slot); });
-  CHECK(core_.slots[slot].prompt.empty());
-  const TokenPos length = length_of(core_.slots[slot].tokens);
+  CHECK(core_.slots[slot].idle());
+  const TokenPos length = core_.slots[slot].length();
   core_.engine.clear(slot);
-  forget_slot(slot);
+  live_.forget(slot);
   return length;
 }
 

@@ -1,0 +1,33 @@
+#include "cache/seen_tokens.h"
+
+namespace holdfast::cache {
+
+SeenTokens::SeenTokens(CacheCore& core) : core_(core) {
+  if (core_.options.deterministic) tree_.emplace(tree::StateNeeds::of(core_.engine.shape()));
+}
+
+tree::Match SeenTokens::match(const Prompt& prompt, const StartChoice& choice) const {
+  return tree_ ? tree_->match(prompt.space, prompt.tokens) : choice.match;
+}
+
+Tokens SeenTokens::continuation(const tree::Match& match, TokenPos most) const {
+  const tree::TokenTree& tree = tree_ ? *tree_ : core_.memory.tree();
+  return tree.continuation(match.node, match.matched, most);
+}
+
+void SeenTokens::note(LiveSlot& held) {
+  held.filed = core_.memory.remember(held.space, core_.slots.keys(held), core_.now);
+  if (!tree_ || held.tokens.empty()) return;
+  tree_->commit({.space = held.space, .tokens = held.tokens, .now = core_.now});
+  forget_beyond_limits(*tree_, core_.options.memory);
+}
+
+void SeenTokens::clear() {
+  if (tree_) tree_->trim_ghost(0);
+}
+
+std::vector<std::string> SeenTokens::check() const {
+  return tree_ ? tree_->check() : std::vector<std::string>{};
+}
+
+}  // namespace holdfast::cache

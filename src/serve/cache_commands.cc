@@ -1,0 +1,50 @@
+#include "serve/cache_commands.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tier/path_name.h"
+
+namespace holdfast::serve {
+
+cache::CacheStatus CacheCommands::status() const {
+  cache::CacheStatus status = core_.board.cache();
+  // The tier below goes on while nothing turns here.
+  if (lower_ != nullptr) status.lower = lower_->status();
+  return status;
+}
+
+void CacheCommands::clear(Answer<ByteCount> answer) {
+  if (!inbox_.post([this, answer] { clear_now(answer); })) answer(stopping_error());
+}
+
+// The history first: below, the answers are rewritten as it remembers them.
+void CacheCommands::clear_now(const Answer<ByteCount>& answer) {
+  ends_.forget_all();
+  const ByteCount freed = core_.cache.clear();
+  core_.publish();  // whoever looks next sees it
+  if (lower_ == nullptr) return answer(freed);
+  lower_->ask([answer, freed] { answer(freed); });
+}
+
+void CacheCommands::list_conversations(std::size_t most,
+                                       Answer<cache::ConversationsStatus> answer) {
+  const auto list = [this, most, answer] {
+    core_.publish();  // of the same moment
+    answer(core_.cache.conversations(most, core_.clock.now()));
+  };
+  if (!inbox_.post_glance(list)) answer(stopping_error());
+}
+
+std::optional<TokenPos> CacheCommands::tokens_below(
+    const cache::ConversationStatus& conversation) const {
+  if (lower_ == nullptr) return std::nullopt;
+  tier::PathNamer names(conversation.space);
+  names.append(conversation.keys);
+  const TokenPos deepest = lower_->deepest(names.anchors());
+  if (deepest == std::numeric_limits<TokenPos>::max()) return std::nullopt;
+  return std::min(deepest, conversation.tokens);
+}
+
+}  // namespace holdfast::serve

@@ -1,0 +1,68 @@
+// Decoding: how answers are written - one step for all slots that write, the verdict on each draft,
+// and what follows from it.
+//
+//   sampled t0, drafted d1 d2 d3  --> one batch, four rows of logits
+//   sample row 0: d1?  yes  row 1: d2?  yes  row 2: x  (not d3)
+//   keep t0 d1 d2, take d3 back;  the next step begins with x
+//
+// Taking back: rows are cut. Where a state cannot be cut, the state before the step is loaded, and
+// what was right of the step is computed again with the next one. Where even that fails, all of it
+// is read again: time, never tokens.
+//
+// It owns the fields of Job::answer; those of Job::draft are the Speculator's.
+//
+// The scheduler's thread.
+#pragma once
+
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+
+#include "serve/loop_core.h"
+#include "serve/request_ends.h"
+#include "serve/speculator.h"
+
+namespace holdfast::serve {
+
+class Decoding {
+ public:
+  Decoding(LoopCore& core, RequestEnds& ends, Speculator& speculator)
+      : core_(core), ends_(ends), speculator_(speculator) {}
+
+  // One step for all who write.
+  // REQUIRES: somebody does, and nothing is being read.
+  void step();
+  // The slot has read its prompt: the first token is sampled from the logits there.
+  void begin_answer(Slot& slot);
+
+ private:
+  // What came of a slot's step: how much of the draft was right, and what follows.
+  struct Verdict {
+    TokenPos accepted = 0;
+    Token next = 0;
+    Tokens undone;  // right, and yet to be computed again
+    std::optional<Ending> ending;
+    std::optional<Error> error;
+  };
+
+  void step_together(std::span<Slot* const> slots);
+  void note_gap(Job& job, env::Clock::TimePoint now);
+  [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
+  [[nodiscard]] Result<engine::Sampled> sample_row(Slot& slot, TokenPos row);
+  void pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t place);
+  [[nodiscard]] std::optional<Ending> take_token(Job& job, const engine::Sampled& sampled,
+                                                 TokenPos computed);
+  void keep_accepted(Slot& slot, Verdict& verdict);
+  void take_back(Slot& slot, Verdict& verdict);
+  [[nodiscard]] Result<void> read_again(Slot& slot, TokenSpan tokens);
+  void conclude(Slot& slot, Verdict& verdict);
+  void send_text(Job& job, std::string text);
+
+  LoopCore& core_;
+  RequestEnds& ends_;
+  Speculator& speculator_;
+  std::minstd_rand pretence_{1};  // for SchedulerOptions::synthetic_acceptance
+};
+
+}  // namespace holdfast::serve

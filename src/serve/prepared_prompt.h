@@ -1,0 +1,50 @@
+// PreparedPrompt: what follows from a prompt and the server's settings alone. It takes time in the
+// length of the prompt, so it is made once, on the thread that prepares requests.
+#pragma once
+
+#include <vector>
+
+#include "cache/prompt_logits.h"
+#include "cache/state_cache.h"
+#include "state/grid.h"
+#include "state/tokens.h"
+#include "tier/path_name.h"
+
+namespace holdfast::serve {
+
+struct PreparedPrompt {
+  std::vector<TokenPos> cuts;         // its grid
+  Tokens keys;                        // cache::filing_keys
+  std::vector<tier::PathName> names;  // StateCache::names_for
+  cache::EndKey end;                  // of its keys, if it may use what is stored
+
+  // What its states are filed under: the tokens themselves, unless deterministic.
+  [[nodiscard]] TokenSpan keys_of(const Tokens& prompt) const {
+    return keys.empty() ? TokenSpan(prompt) : TokenSpan(keys);
+  }
+};
+
+// Any thread: it uses only what never changes in the grid and the cache.
+class PromptPreparer {
+ public:
+  PromptPreparer(const Grid& grid, bool deterministic, const cache::StateCache& cache)
+      : grid_(grid), deterministic_(deterministic), cache_(cache) {}
+
+  // `reuse`: the prompt may use what is stored.
+  [[nodiscard]] PreparedPrompt prepare(const Tokens& prompt, SpaceKey space, bool reuse) const {
+    PreparedPrompt made;
+    made.cuts = grid_.cuts(prompt);
+    made.keys = cache::filing_keys(prompt, made.cuts, deterministic_);
+    if (!reuse) return made;
+    made.names = cache_.names_for(space, made.keys_of(prompt));
+    made.end = cache::EndKey::of(space, made.keys_of(prompt));
+    return made;
+  }
+
+ private:
+  const Grid& grid_;
+  const bool deterministic_;
+  const cache::StateCache& cache_;
+};
+
+}  // namespace holdfast::serve

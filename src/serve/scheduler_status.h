@@ -1,0 +1,74 @@
+// What a Scheduler says of itself, and the board where any thread reads it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "cache/cache_status.h"
+#include "serve/proof_counts.h"
+#include "serve/step_gaps.h"
+#include "state/drafts.h"
+#include "state/slot_id.h"
+#include "state/tokens.h"
+
+namespace holdfast::serve {
+
+struct SlotStatus {
+  SlotId id;
+  bool busy = false;
+  bool prefilling = false;
+  std::string request_id;
+  TokenPos tokens_held = 0;
+  TokenPos prompt_tokens = 0;
+  TokenPos prompt_processed = 0;
+  TokenPos predicted = 0;
+};
+
+struct SchedulerStatus {
+  std::vector<SlotStatus> slots;
+  std::size_t queued = 0;
+  bool stopping = false;
+  // Totals since start.
+  std::uint64_t requests = 0;
+  std::uint64_t prompt_tokens = 0;         // computed
+  std::uint64_t prompt_tokens_cached = 0;  // not computed again
+  std::uint64_t predicted_tokens = 0;
+  double prompt_seconds = 0.0;
+  double predicted_seconds = 0.0;
+  std::uint64_t decode_steps = 0;
+  StepGaps gaps_undisturbed;  // between two steps of a slot, where only steps were run,
+  StepGaps gaps_of_work;      // and where others read, or states were moved
+  std::string companion;      // its name; empty: there is none
+  DraftCounts drafts;
+  ProofCounts proofs;
+  std::string disproved;  // what a proof found; empty: nothing. Nothing is restored since
+};
+
+// Written by the scheduler's thread, read by any.
+class StatusBoard {
+ public:
+  void publish(const SchedulerStatus& status, cache::CacheStatus cache) {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    cache_ = std::move(cache);
+  }
+  [[nodiscard]] SchedulerStatus status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+  [[nodiscard]] cache::CacheStatus cache() const {
+    const std::lock_guard lock(mutex_);
+    return cache_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  SchedulerStatus status_ GUARDED_BY(mutex_);
+  cache::CacheStatus cache_ GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::serve
