@@ -6,6 +6,7 @@
 //   ratioChart     one dot for each ratio, with its range, on a logarithmic axis; a line at 1
 //   barChart       bars of several servers side by side, from 0 to a known end
 //   lineChart      one line for each server over a few steps
+//   pairChart      two dots for each row, ours and theirs, on one axis
 
 const ink = '#757d86';
 const faint = '#8b949e';
@@ -166,4 +167,34 @@ export function spreadOut(heights, size) {
   const result = [];
   for (const { height, i } of order) result[i] = height;
   return result;
+}
+
+// --- pairs ------------------------------------------------------------------------------------------
+
+// What lies where on a pairChart, as functions of a value and of a row's number.
+function pairAxis({ left, right, top, step }, rows, { log, high }) {
+  const values = rows.flatMap(({ ours, theirs }) => [ours, theirs]);
+  const [low, end] = log ? [Math.min(...values) / 1.4, Math.max(...values) * 1.2] : [0, high];
+  const share = (value) => (log ? Math.log(value / low) / Math.log(end / low) : value / end);
+  return { at: (value) => left + (right - left) * share(value), height: (row) => top + step * (row + 0.5),
+    ticks: log ? logTicks(low, end) : linearTicks(end), bottom: top + step * rows.length };
+}
+
+// rows: [{label, ours, theirs, note, state}]; the note stands at the right, in the colour of the state.
+export function pairChart({ title, subtitle, names, rows, unit, log = false, high }) {
+  const [width, right, top, step] = [900, 780, 96, 23];
+  const left = labelRoom(rows.map(({ label }) => label));
+  const { at, height, ticks, bottom } = pairAxis({ left, right, top, step }, rows, { log, high });
+  const parts = [...heading(title, subtitle), ...legend(names.map((name, i) => [name, colours[i]]), left, 68)];
+  for (const tick of ticks) {
+    parts.push(line(at(tick), top - 6, at(tick), bottom, { opacity: 0.25 }),
+      text(at(tick), bottom + 17, `${shortNumber(tick)}${unit}`, { anchor: 'middle', fill: faint }));
+  }
+  rows.forEach(({ label, ours, theirs, note, state }, row) => {
+    const y = height(row);
+    parts.push(text(left - 12, y + 4, label, { anchor: 'end' }), line(at(ours), y, at(theirs), y, { width: 2, opacity: 0.5 }));
+    [theirs, ours].forEach((value, i) => parts.push(`<circle cx="${n(at(value))}" cy="${n(y)}" r="${i === 0 ? 6.5 : 4.5}" fill="${colours[1 - i]}"/>`));
+    parts.push(text(right + 20, y + 4, note, { fill: stateColours[state], weight: 'bold' }));
+  });
+  return page(width, bottom + 32, title, parts);
 }

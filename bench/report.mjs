@@ -41,7 +41,7 @@ const placeOf = ({ scenario, variant, measure, peer }) =>
 function exceptionsText(all) {
   const exceptions = exceptionsOf(all);
   if (exceptions.length === 0) return 'Holdfast is behind in nothing that is claimed.';
-  return ['Where Holdfast is behind, by more than the noise (in brackets, between what the ratio lies), and why:',
+  return ['Where Holdfast is behind by more than the noise (in brackets: the confidence interval of the ratio), and why:',
     ...[...grouped(exceptions, reasonFor)].map(([reason, items]) =>
       [`${reason ?? 'No reason known.'}`, '', ...items.map((item) => `* **${placeOf(item)}**: ${figureOf(item)}`)].join('\n'))].join('\n\n');
 }
@@ -49,7 +49,7 @@ function exceptionsText(all) {
 function unclaimedText(items) {
   const behind = unclaimedBehindOf(items);
   if (behind.length === 0) return '';
-  return `Measured without a claim, and behind: ${behind.map((item) => `${placeOf(item)} ${withRange(item.ratio.median, item.noise)}`).join('; ')}.`;
+  return `Behind, in measures about which nothing is claimed: ${behind.map((item) => `${placeOf(item)} ${withRange(item.ratio.median, item.noise)}`).join('; ')}.`;
 }
 
 function overallText(items) {
@@ -57,7 +57,7 @@ function overallText(items) {
   const rows = overallOf(items).map(({ kind, peer, better, mean, noise, count, state }) =>
     [kind, peer, count, withRange(mean, noise, 3), better, states[state]]);
   if (rows.length === 0) return '';
-  return ['All set-ups of a kind together, Holdfast / the other: the geometric mean, and between what it lies as far as set-ups of this run tell:',
+  return ['All set-ups of a kind together, Holdfast / the other: the geometric mean, and in brackets its confidence interval over the set-ups of this run:',
     tableText(['', 'against', 'set-ups', 'ratio', 'better is', ''], rows)].join('\n\n');
 }
 
@@ -71,14 +71,14 @@ export function verdictText(items) {
     return [title, ahead, equal, behind, Number.isFinite(unseen) ? percent(unseen, 0) : '0.1% of what was known; 10% where chance decides'];
   });
   return [`**Of ${all} comparisons with ${whom} Holdfast is ahead in ${total('ahead')} and behind in ${total('behind')}; in ${total('equal')} no difference was seen.**`,
-    tableText(['', 'ahead', 'no difference seen', 'behind', 'smallest difference that half of those could show'], rows), overallText(items), exceptionsText(items),
+    tableText(['', 'ahead', 'no difference seen', 'behind', 'median detectable difference'], rows), overallText(items), exceptionsText(items),
     unclaimedText(items)].filter(Boolean).join('\n\n');
 }
 
 function failuresText({ times }) {
   const failed = times.filter(({ error }) => error);
   if (failed.length === 0) return '';
-  return ['Not measured, for something failed:', '', ...failed.map(({ name, error }) => `* **${name}**: ${error.split('\n')[0]}`)].join('\n');
+  return ['Not measured, because something failed:', '', ...failed.map(({ name, error }) => `* **${name}**: ${error.split('\n')[0]}`)].join('\n');
 }
 
 // --- workloads ---------------------------------------------------------------------------------
@@ -102,11 +102,12 @@ function workloadRow(entry, items) {
 
 const workloadsIntro = `Each server is started for a workload and stopped after it, in every round. The oracle of a request is the longest
 common prefix, in tokens, of its prompt with any earlier prompt and its answer, computed by the client from
-\`/apply-template\` and \`/tokenize\`; "reused" is the share of it that the server did not read again. Of prompts that come at
-once one is expected to be read; of one that was given up, what the server had reported as read. The first token's time is
-the client's, by streaming, over requests of which something was known (after a restart, those after it; llama-server's then
-includes restoring its slot file). Wall time is that with a request under way; tokens/s are written tokens in it, with
-logprobs on, from which the client knows the ids. "peer" is llama-server.`;
+\`/apply-template\` and \`/tokenize\`; "reused" is the share of it that the server did not read again. Of prompts that
+arrive together, one is expected to be read. Of a cancelled prompt, the part that the server had reported as read counts
+as known. The time to the first token is the client's, by streaming, over requests of which something was known (after a
+restart, those after it; llama-server's then includes restoring its slot file). Wall time is the time with at least one
+request under way; tokens/s are written tokens in that time, with logprobs on, from which the client knows the ids.
+"peer" is llama-server.`;
 
 function workloadsText({ workloads, items }) {
   if (workloads.length === 0) return [];
@@ -174,20 +175,20 @@ function setUpText({ machine, versions, run, sameEngine }) {
   ];
 }
 
-const how = `In a round each server does the same work, one after the other, in an order that is turned round each time. A ratio is
-Holdfast / the other, formed round by round: its median, and in brackets between what it lies. Of a hundred ratios one may lie outside, so of
-all comparisons a few are ahead or behind by chance. How wide the brackets are follows from the deviation of the rounds and, because few rounds
-cannot tell it, from that of all comparisons of the kind, which counts like five rounds more (Student's t); a ratio is never said to
-differ by less than 3%. Servers are started anew for each round, where they learn (drafts) for every fifth, and for the disk and
-draft-mtp not at all; such rounds of the same processes count as one, for equal servers differ by some 10% for as long as they run.
-\`ITSELF=1 make bench\` shows what all this says where there is no difference.
-In tables ± is the median absolute deviation, and brackets have the least and the largest. \`node bench/compare.mjs A.json
-B.json\` says whether two runs agree.`;
+const how = `In a round each server does the same work, one after the other, in an order that is reversed each time. A ratio is
+Holdfast / the other, formed round by round: its median, and in brackets its 99% confidence interval. So of a hundred
+comparisons one may be ahead or behind by chance. The width of an interval follows from the deviation of its rounds and,
+because a few rounds cannot estimate that well, from the deviation of all comparisons of the kind, which counts like five
+more rounds (Student's t). Less than 3% never counts as a difference. Servers are restarted for each round; where they
+learn (drafts), for every fifth; for the disk and draft-mtp not at all. Rounds of the same processes count as one,
+because identical servers differ by some 10% for as long as they run. \`ITSELF=1 make bench\` shows what this method
+reports where there is no difference. In tables ± is the median absolute deviation, and brackets hold the least and the
+largest. \`node bench/compare.mjs A.json B.json\` says whether two runs agree.`;
 
 const peers = `"llama-server" runs as documented, with its prompt caches (\`--cache-ram 8192\`, \`--ctx-checkpoints 32\`,
-\`--checkpoint-min-step 8192\`, \`--cache-idle-slots\` and \`--slot-prompt-similarity 0.10\` are its defaults): it then copies states
-and cuts prompts near their end even when a request says \`cache_prompt\` false. "llama-server, caches off" adds
-\`--cache-ram 0 --ctx-checkpoints 0\`, which leaves that work out.`;
+\`--checkpoint-min-step 8192\`, \`--cache-idle-slots\` and \`--slot-prompt-similarity 0.10\` are its defaults): it then copies
+states and divides prompts near their end even when a request says \`cache_prompt\` false. "llama-server, caches off" adds
+\`--cache-ram 0 --ctx-checkpoints 0\`, which avoids that work.`;
 
 function timesText({ times, run }) {
   const all = sum(times.filter(({ inner }) => !inner).map(({ seconds }) => seconds));
@@ -200,8 +201,8 @@ function timesText({ times, run }) {
 export function markdown(results, charts) {
   const { sections, commands, run, items } = results;
   return `${[
-    '# Benchmarks',
-    'Written by `make bench` (scripts/bench.sh, bench/run.mjs) or from its raw numbers (bench/retell.mjs); do not edit. The same in numbers: `benchmarks.json` beside it.',
+    '# Benchmarks: all tables',
+    'Every comparison with llama-server, written by `make bench` (scripts/bench.sh, bench/run.mjs) or from its raw numbers (bench/retell.mjs); do not edit. [benchmarks.md](benchmarks.md) is the page to read first; `benchmarks.json` has the same numbers.',
     verdictText(items), failuresText(results),
     ...charts.map(({ file, title }) => `![${title}](charts/${file})`),
     '## How it was measured',

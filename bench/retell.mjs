@@ -3,8 +3,8 @@
 //
 //   node bench/retell.mjs FOLDER RESULTS.json...
 //
-// RESULTS.json is build/bench/results.json as make bench left it; FOLDER gets benchmarks.md,
-// benchmarks.json and charts. What is not compared (plain tables, times) is the last run's.
+// RESULTS.json is build/bench/results.json as make bench left it; FOLDER gets
+// benchmarks-tables.md, benchmarks.json and charts. What is not compared (plain tables, times) is the last run's.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 

@@ -3,7 +3,7 @@
 //
 //   node bench/run.mjs '{"holdfast": PROGRAM, "generator": PROGRAM, "engine": FOLDER, "engines": [...]}'
 //
-// A whole run writes docs/benchmarks.md, docs/benchmarks.json and docs/charts; a quick or
+// A whole run writes docs/benchmarks-tables.md, docs/benchmarks.json and docs/charts; a quick or
 // partial one writes build/bench/, so that it never replaces good numbers.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -59,5 +59,5 @@ for (const [name, group] of Object.entries(groupOf)) {
   writeAll(run, began_ms, false);
 }
 const into = writeAll(run, began_ms, run.whole);
-run.say(`wrote ${relative(root, join(into, 'benchmarks.md'))}, benchmarks.json and charts beside it; raw numbers are in build/bench/results.json`);
+run.say(`wrote ${relative(root, join(into, 'benchmarks-tables.md'))}, benchmarks.json and charts beside it; raw numbers are in build/bench/results.json`);
 if (run.times.some(({ error }) => error)) process.exitCode = 1;

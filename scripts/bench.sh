@@ -2,8 +2,8 @@
 # Compares Holdfast with llama-server of the same engine, on this machine. It should do
 # nothing else meanwhile.
 #
-#   make bench             about an hour on 2 cores; writes docs/benchmarks.md, .json and docs/charts
-#   QUICK=1 make bench     about 10 minutes, without drafts; writes build/bench/benchmarks.md and so on
+#   make bench             about an hour on 2 cores; writes docs/benchmarks-tables.md, benchmarks.json and charts
+#   QUICK=1 make bench     about 10 minutes, without drafts; writes the same files to build/bench
 #   ITSELF=1 make bench    compares Holdfast with itself: how often the bench sees a difference that is none
 #   ENGINES=1 make bench   also compares forms of the engine under Holdfast
 #

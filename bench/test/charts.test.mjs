@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { barChart, linearTicks, lineChart, logTicks, ratioChart, spreadOut } from '../charts.mjs';
+import { barChart, linearTicks, lineChart, logTicks, pairChart, ratioChart, spreadOut } from '../charts.mjs';
 
 // Every tag is closed, in order.
 function assertWellFormed(svg) {
@@ -54,4 +54,14 @@ test('lines have a point for each step that has a number', () => {
     lines: [{ name: 'a', values: [1, 2, 3] }, { name: 'b', values: [1, NaN, 10], dashed: true }] });
   assertWellFormed(svg);
   assert.equal(svg.match(/<circle/g).length, 5);
+});
+
+test('a pair has a dot for each side, where its value is', () => {
+  const row = { label: '<x>', ours: 100, theirs: 25, note: '4', state: 'ahead' };
+  const svg = pairChart({ title: 't', subtitle: 's', names: ['a', 'b'], unit: '%', high: 100, rows: [row, { ...row, ours: 0, theirs: 50 }] });
+  assertWellFormed(svg);
+  const [quarter, whole, half, none] = [...svg.matchAll(/<circle cx="([\d.]+)"/g)].map(([, x]) => Number(x));
+  const tick = Number(/<text x="([\d.]+)"[^>]*>100%</.exec(svg)[1]);
+  assert.equal(whole, tick);
+  assert.ok(Math.abs(quarter - none - (whole - none) / 4) < 0.2 && Math.abs(half - none - (whole - none) / 2) < 0.2);
 });
