@@ -146,7 +146,7 @@ class Driver {
       times.note_ms += lap();
       at = end;
     }
-    cache_.note_prefill_speed(times.receipt.recomputed, times.prefill_ms);
+    cache_.growth().note_prefill_speed(times.receipt.recomputed, times.prefill_ms);
     cache_.end(slot_);
     return times;
   }

@@ -94,7 +94,7 @@ class Holdfast final : public Policy {
     }
     const std::uint64_t run = cache_.slots()[kSlot].run;
     cache_.end(kSlot);
-    if (turn.request->tool_call) cache_.called_tool(kSlot, run);
+    if (turn.request->tool_call) cache_.live().called_tool(kSlot, run);
   }
 
   // A prompt of one token that shares nothing takes the slot, and is never read.

@@ -72,7 +72,6 @@ class Admission {
   // one at the place where the two prompts part.
   [[nodiscard]] std::optional<Awaited> find_peer(const Prompt& prompt, const StartChoice& choice);
   [[nodiscard]] bool still_coming(const Awaited& awaited) const;
-  [[nodiscard]] ColdStates& cold() { return cold_; }
 
  private:
   enum class FromDisk { kNothing, kComing, kCame };

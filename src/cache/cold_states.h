@@ -40,7 +40,7 @@ class ColdStates {
  public:
   explicit ColdStates(CacheCore& core) : core_(core) {}
 
-  // What a prompt's states are found by below; empty where there is no such tier.
+  // What a prompt's states are found by below; empty where there is no such tier. Any thread.
   [[nodiscard]] std::vector<tier::PathName> names_for(SpaceKey space, TokenSpan keys) const;
   // Asks for more of the prompt than the outlook keeps, where there may be more.
   [[nodiscard]] ColdFetch look_up(const Prompt& prompt, const StartChoice& outlook);

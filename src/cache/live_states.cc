@@ -80,6 +80,11 @@ bool LiveStates::can_spare(SlotId slot) const {
          checkpointer_.places().of(slot).empty();
 }
 
+void LiveStates::called_tool(SlotId slot, std::uint64_t run) {
+  const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.called_tool(slot, run); });
+  if (core_.slots[slot].run == run) core_.slots[slot].tool_call = true;
+}
+
 void LiveStates::shorten(SlotId slot, TokenPos length) {
   core_.slots.shorten(slot, length);
   checkpointer_.places().shorten(slot, length);

@@ -9,6 +9,8 @@
 // One owning thread, that of the engine.
 #pragma once
 
+#include <cstdint>
+
 #include "cache/cache_core.h"
 #include "cache/checkpointer.h"
 #include "cache/cold_states.h"
@@ -27,6 +29,9 @@ class LiveStates {
   bool keep_idle();
   // Whether emptying an idle slot loses nothing that memory does not hold.
   [[nodiscard]] bool can_spare(SlotId slot) const;
+
+  // The answer that ended on this slot called a tool: its client will soon be back.
+  void called_tool(SlotId slot, std::uint64_t run);
 
   // The slot holds no more than this many tokens.
   void shorten(SlotId slot, TokenPos length);

@@ -54,6 +54,12 @@ void SlotGrowth::decoded(SlotId slot, TokenSpan kept, TokenPos companion_synced)
   core_.companion->advance(slot, news, companion_synced);
 }
 
+void SlotGrowth::note_prefill_speed(TokenPos tokens, double ms) {
+  const JournaledCall call(core_.journal,
+                           [&](CacheJournal& to) { to.note_prefill_speed(tokens, ms); });
+  core_.costs.note_read(tokens, ms);
+}
+
 void SlotGrowth::emptied(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.emptied(slot); });
   live_.forget(slot);

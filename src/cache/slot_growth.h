@@ -49,6 +49,8 @@ class SlotGrowth {
   // The engine's latest decode appended these to the slot, and they stay. Nothing is postponed.
   // The companion knows the first `companion_synced` of them already.
   void decoded(SlotId slot, TokenSpan kept, TokenPos companion_synced = 0);
+  // How long reading took, for costs and receipts.
+  void note_prefill_speed(TokenPos tokens, double ms);
   // The engine's slot was emptied while a request is at work there.
   void emptied(SlotId slot);
 

@@ -38,12 +38,6 @@ StateCache::StateCache(const CacheWorld& world, const CacheOptions& options, Cac
   if (journal != nullptr) journal->close();
 }
 
-void StateCache::note_prefill_speed(TokenPos tokens, double ms) {
-  const JournaledCall call(core_.journal,
-                           [&](CacheJournal& to) { to.note_prefill_speed(tokens, ms); });
-  core_.costs.note_read(tokens, ms);
-}
-
 void StateCache::end(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.end(slot); });
   LiveSlot& held = core_.slots[slot];
@@ -51,11 +45,6 @@ void StateCache::end(SlotId slot) {
   cold_.persist(held.space, core_.slots.keys(held));
   live_.shorten(slot, core_.engine.length(slot));
   core_.slots.end_request(slot);
-}
-
-void StateCache::called_tool(SlotId slot, std::uint64_t run) {
-  const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.called_tool(slot, run); });
-  if (core_.slots[slot].run == run) core_.slots[slot].tool_call = true;
 }
 
 // --- what is held ----------------------------------------------------------------------------

@@ -28,10 +28,9 @@
 //            those above the node, while that is alive
 //   CACHE-3  those of PromptLogits
 //
-// One owning thread, that of the engine; names_for() may be called on any.
+// One owning thread, that of the engine.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,32 +59,22 @@ class StateCache {
   // Companion and lower tier may be null in the world. A journal sees every call.
   StateCache(const CacheWorld& world, const CacheOptions& options, CacheJournal* journal = nullptr);
 
-  // What a prompt's states are found by in the tier below; empty where there is none.
-  [[nodiscard]] std::vector<tier::PathName> names_for(SpaceKey space, TokenSpan keys) const {
-    return cold_.names_for(space, keys);
-  }
-
   // -- a request, from its arrival to its end -------------------------------------------------
   [[nodiscard]] Admission& admission() { return admission_; }
-  [[nodiscard]] const Admission& admission() const { return admission_; }
   // REQUIRES: the choice is the prompt's, of now.
   LogitsPtr begin(const Prompt& prompt, const StartChoice& choice, Receipt& receipt) {
     return starter_.begin(prompt, choice, receipt);
   }
   [[nodiscard]] SlotGrowth& growth() { return growth_; }
-  [[nodiscard]] const SlotGrowth& growth() const { return growth_; }
-  // How long reading took, for costs and receipts.
-  void note_prefill_speed(TokenPos tokens, double ms);
   // The request is over, or failed: the engine may have emptied the slot. What was postponed is
   // not taken any more; the slot holds it.
   void end(SlotId slot);
-  // The answer that ended on this slot called a tool: its client will soon be back.
-  void called_tool(SlotId slot, std::uint64_t run);
 
   // -- what is held ---------------------------------------------------------------------------
   [[nodiscard]] const SlotLedger& slots() const { return core_.slots; }
-  [[nodiscard]] const MemoryTier& memory() const { return core_.memory; }
   [[nodiscard]] MemoryTier& memory() { return core_.memory; }
+  [[nodiscard]] const MemoryTier& memory() const { return core_.memory; }
+  [[nodiscard]] ColdStates& cold() { return cold_; }
   [[nodiscard]] LiveStates& live() { return live_; }
   [[nodiscard]] SlotTransfer& transfer() { return transfer_; }
   [[nodiscard]] CacheStatus status() const;

@@ -59,7 +59,7 @@ class CacheOnOneSlot : public ::testing::Test {
 TEST_F(CacheOnOneSlot, AnAnswerThatCalledAToolIsMarkedSoWhenItsSlotIsTaken) {
   const Tokens calls(30, 1);
   const Tokens talks(30, 2);
-  cache_.called_tool(kSlot, serve(calls));
+  cache_.live().called_tool(kSlot, serve(calls));
   serve(talks);
   serve(Tokens(30, 3));
   EXPECT_TRUE(marks_at_the_end_of(calls).has(Hint::kToolCall));
@@ -70,7 +70,7 @@ TEST_F(CacheOnOneSlot, AnAnswerThatCalledAToolIsMarkedSoWhenItsSlotIsTaken) {
 TEST_F(CacheOnOneSlot, AnotherRunsToolCallIsNotThisOnes) {
   const Tokens tokens(30, 1);
   const std::uint64_t run = serve(tokens);
-  cache_.called_tool(kSlot, run - 1);
+  cache_.live().called_tool(kSlot, run - 1);
   serve(Tokens(30, 3));
   EXPECT_FALSE(marks_at_the_end_of(tokens).has(Hint::kToolCall));
 }

@@ -90,8 +90,10 @@ class Replayer {
       case EventKind::kEnd: return end(event);
       case EventKind::kReceipt: return compare(event);
       case EventKind::kDropped: return drop(event);
-      case EventKind::kCalledTool: cache_->called_tool({event.slot}, event.run); return true;
-      case EventKind::kSpeed: cache_->note_prefill_speed(event.position, event.ms); return true;
+      case EventKind::kCalledTool: cache_->live().called_tool({event.slot}, event.run); return true;
+      case EventKind::kSpeed:
+        cache_->growth().note_prefill_speed(event.position, event.ms);
+        return true;
       case EventKind::kForget: return true;
       case EventKind::kOpened:
       case EventKind::kDone: return false;
@@ -188,7 +190,7 @@ class Replayer {
 
   bool ask_below() {
     if (!outlook_ || !header_.lower) return false;
-    planned_->fetch = cache_->admission().cold().look_up(view(), *outlook_);
+    planned_->fetch = cache_->cold().look_up(view(), *outlook_);
     return true;
   }
 
@@ -207,8 +209,7 @@ class Replayer {
       if (!could_come(*event.came, fetch)) return false;
       fetch.bring->set(brought_from(*event.came));
     }
-    const bool more =
-        cache_->admission().cold().advance(fetch, view(), *outlook_, planned_->receipt);
+    const bool more = cache_->cold().advance(fetch, view(), *outlook_, planned_->receipt);
     if (more || !fetch.over()) outlook_.reset();
     return true;
   }

@@ -9,6 +9,15 @@
 // what was right of the step is computed again with the next one. Where even that fails, all of it
 // is read again: time, never tokens.
 //
+// Batches: a step's batch holds neighbouring slots with equally many tokens, because the library
+// splits everything else, and a split batch may move another slot's rollback planes (engine.md, X4).
+// So the slots of a step draft equally long or not at all; shorter drafts are filled up where one
+// batch is cheaper than several, but not where a state would have to be brought back for it: what
+// fills up is always wrong.
+//
+// Deterministic mode has drafts only if asked for. Every step then has the same number of rows,
+// drafted or filled in, so that no token's bits depend on what was guessed.
+//
 // It owns the fields of Job::answer; those of Job::draft are the Speculator's.
 //
 // The scheduler's thread.

@@ -71,14 +71,9 @@ void Inbox::request_stop(StopMode mode) {
   news_.notify_one();
 }
 
-std::size_t Inbox::waiting() const {
+Inbox::Standing Inbox::standing() const {
   const std::lock_guard lock(mutex_);
-  return waiting_;
-}
-
-bool Inbox::stopping() const {
-  const std::lock_guard lock(mutex_);
-  return stop_.has_value();
+  return {waiting_, stop_.has_value()};
 }
 
 // --- the loop --------------------------------------------------------------------------------
@@ -105,21 +100,16 @@ void Inbox::note_left_queue(std::size_t count) {
   waiting_ -= count;
 }
 
-bool Inbox::has_work_locked(bool fetching) const {
+bool Inbox::has_work(bool fetching) const {
   return !new_.jobs.empty() || !new_.cancelled.empty() || !new_.errands.empty() || woken_ ||
          (stop_ && !fetching);
-}
-
-bool Inbox::has_work(bool fetching) const {
-  const std::lock_guard lock(mutex_);
-  return has_work_locked(fetching);
 }
 
 bool Inbox::wait(std::optional<std::chrono::milliseconds> most, bool fetching) {
   const auto deadline =
       std::chrono::steady_clock::now() + most.value_or(std::chrono::milliseconds::zero());
   std::unique_lock lock(mutex_);
-  while (!has_work_locked(fetching)) {
+  while (!has_work(fetching)) {
     if (!glances_.empty()) {
       lock.unlock();
       answer_glances();
@@ -127,7 +117,7 @@ bool Inbox::wait(std::optional<std::chrono::milliseconds> most, bool fetching) {
     } else if (!most) {
       news_.wait(lock);
     } else if (news_.wait_until(lock, deadline) == std::cv_status::timeout) {
-      return has_work_locked(fetching);
+      return has_work(fetching);
     }
   }
   return true;

@@ -55,8 +55,11 @@ class Inbox {
   void wake();
   void request_stop(StopMode mode);
 
-  [[nodiscard]] std::size_t waiting() const;
-  [[nodiscard]] bool stopping() const;
+  struct Standing {
+    std::size_t waiting = 0;  // requests
+    bool stopping = false;
+  };
+  [[nodiscard]] Standing standing() const;
 
   // -- the loop's thread ----------------------------------------------------------------------
   struct Delivery {
@@ -69,10 +72,8 @@ class Inbox {
   void answer_glances();
   // This many requests that take() gave have begun, or are gone.
   void note_left_queue(std::size_t count);
-  // Whether there is something for the loop. `fetching`: requests wait for the tier below, so that
-  // a stop has to wait, too.
-  [[nodiscard]] bool has_work(bool fetching) const;
-  // Sleeps until there is, at most this long; returns whether there is.
+  // Sleeps until there is something for the loop, at most this long, and answers glances meanwhile;
+  // returns whether there is. `fetching`: requests wait for the tier below, and a stop for them.
   bool wait(std::optional<std::chrono::milliseconds> most, bool fetching);
   // Whether the loop may end: the server stops, and nothing is left to do.
   [[nodiscard]] bool may_end() const;
@@ -80,7 +81,7 @@ class Inbox {
   [[nodiscard]] std::vector<std::string> check(std::size_t queued) const;
 
  private:
-  [[nodiscard]] bool has_work_locked(bool fetching) const REQUIRES_LOCK(mutex_);
+  [[nodiscard]] bool has_work(bool fetching) const REQUIRES_LOCK(mutex_);
 
   const std::size_t queue_max_;
   mutable std::mutex mutex_;

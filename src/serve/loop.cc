@@ -47,10 +47,7 @@ void Loop::run() {
     if (fetching) {
       inbox_.wait(kFetchGlance, fetching);
     } else if (!inbox_.wait(kIdleBeforeKeeping, fetching)) {
-      idle_work_.run([&] {
-        inbox_.answer_glances();
-        return inbox_.has_work(fetching);
-      });
+      idle_work_.run([&] { return inbox_.wait(std::chrono::milliseconds::zero(), fetching); });
       inbox_.wait(std::nullopt, fetching);
     }
   }
@@ -59,8 +56,7 @@ void Loop::run() {
 
 bool Loop::turn() {
   const auto began = core_.clock.now();
-  take_news();
-  end_cancelled_and_late();
+  end_cancelled_and_late(take_news());
   slot_commands_.run();
   core_.pace.note_other(env::ms_between(began, core_.clock.now()));
   core_.writing = core_.anybody_writes();
@@ -73,19 +69,19 @@ bool Loop::turn() {
   return read || wrote;
 }
 
-void Loop::take_news() {
+std::unordered_set<std::string> Loop::take_news() {
   Inbox::Delivery news = inbox_.take();
   for (auto& job : news.jobs) queue_.push(std::move(job));
-  cancelled_.insert(news.cancelled.begin(), news.cancelled.end());
   for (const Inbox::Errand& errand : news.errands) errand();
   inbox_.answer_glances();
   if (news.cut) end_everything(stopping_error());
+  return {news.cancelled.begin(), news.cancelled.end()};
 }
 
-void Loop::end_cancelled_and_late() {
+void Loop::end_cancelled_and_late(const std::unordered_set<std::string>& cancelled) {
   const auto now = core_.clock.now();
   const auto reason_to_end = [&](const Job& job) -> std::optional<Error> {
-    if (cancelled_.contains(job.input.id)) return cancelled_error();
+    if (cancelled.contains(job.input.id)) return cancelled_error();
     const auto limit = job.input.timeout;
     if (limit.count() > 0 && now - job.times.submitted > limit) return late_error(limit);
     return std::nullopt;
@@ -95,7 +91,6 @@ void Loop::end_cancelled_and_late() {
     if (slot.idle()) continue;
     if (const auto reason = reason_to_end(*slot.job)) ends_.fail(slot, *reason);
   }
-  cancelled_.clear();
 }
 
 void Loop::end_everything(const Error& error) {

@@ -47,16 +47,15 @@ class Loop {
   bool turn();
 
   [[nodiscard]] RequestEnds& ends() { return ends_; }
-  [[nodiscard]] const RequestEnds& ends() const { return ends_; }
   [[nodiscard]] SlotCommands& slot_commands() { return slot_commands_; }
   [[nodiscard]] CacheCommands& cache_commands() { return cache_commands_; }
-  [[nodiscard]] const CacheCommands& cache_commands() const { return cache_commands_; }
   [[nodiscard]] IdleWork& idle_work() { return idle_work_; }
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  void take_news();
-  void end_cancelled_and_late();
+  // Returns the requests that were cancelled.
+  [[nodiscard]] std::unordered_set<std::string> take_news();
+  void end_cancelled_and_late(const std::unordered_set<std::string>& cancelled);
   void end_everything(const Error& error);
   bool step();
 
@@ -73,7 +72,6 @@ class Loop {
   SlotCommands slot_commands_;
   CacheCommands cache_commands_;
   IdleWork idle_work_;
-  std::unordered_set<std::string> cancelled_;
 };
 
 }  // namespace holdfast::serve

@@ -49,7 +49,7 @@ struct LoopCore {
   }
   // A slot whose checkpoint is yet to be taken waits for that.
   [[nodiscard]] bool writes(const Slot& slot) const {
-    return slot.decoding() && !cache.growth().postponed(slot.id);
+    return slot.decoding() && !cache.slots()[slot.id].postponed;
   }
   [[nodiscard]] bool anybody_writes() const;
   [[nodiscard]] bool all_slots_idle() const;

@@ -4,8 +4,9 @@
 
 #include <vector>
 
+#include "cache/cold_states.h"
+#include "cache/prompt.h"
 #include "cache/prompt_logits.h"
-#include "cache/state_cache.h"
 #include "state/grid.h"
 #include "state/tokens.h"
 #include "tier/path_name.h"
@@ -15,7 +16,7 @@ namespace holdfast::serve {
 struct PreparedPrompt {
   std::vector<TokenPos> cuts;         // its grid
   Tokens keys;                        // cache::filing_keys
-  std::vector<tier::PathName> names;  // StateCache::names_for
+  std::vector<tier::PathName> names;  // ColdStates::names_for
   cache::EndKey end;                  // of its keys, if it may use what is stored
 
   // What its states are filed under: the tokens themselves, unless deterministic.
@@ -24,11 +25,11 @@ struct PreparedPrompt {
   }
 };
 
-// Any thread: it uses only what never changes in the grid and the cache.
+// Any thread: it uses only what never changes.
 class PromptPreparer {
  public:
-  PromptPreparer(const Grid& grid, bool deterministic, const cache::StateCache& cache)
-      : grid_(grid), deterministic_(deterministic), cache_(cache) {}
+  PromptPreparer(const Grid& grid, bool deterministic, const cache::ColdStates& cold)
+      : grid_(grid), deterministic_(deterministic), cold_(cold) {}
 
   // `reuse`: the prompt may use what is stored.
   [[nodiscard]] PreparedPrompt prepare(const Tokens& prompt, SpaceKey space, bool reuse) const {
@@ -36,7 +37,7 @@ class PromptPreparer {
     made.cuts = grid_.cuts(prompt);
     made.keys = cache::filing_keys(prompt, made.cuts, deterministic_);
     if (!reuse) return made;
-    made.names = cache_.names_for(space, made.keys_of(prompt));
+    made.names = cold_.names_for(space, made.keys_of(prompt));
     made.end = cache::EndKey::of(space, made.keys_of(prompt));
     return made;
   }
@@ -44,7 +45,7 @@ class PromptPreparer {
  private:
   const Grid& grid_;
   const bool deterministic_;
-  const cache::StateCache& cache_;
+  const cache::ColdStates& cold_;
 };
 
 }  // namespace holdfast::serve

@@ -87,7 +87,7 @@ void PromptReader::finish(Slot& slot) {
   Job& job = *slot.job;
   job.times.first_token = job.times.last_step = core_.clock.now();
   job.receipt.prompt_ms = env::ms_between(job.times.started, job.times.first_token);
-  core_.cache.note_prefill_speed(job.timings.prompt_tokens, job.times.read_ms);
+  core_.cache.growth().note_prefill_speed(job.timings.prompt_tokens, job.times.read_ms);
   if (job.input.max_tokens == 0) return ends_.finish(slot, {FinishReason::kMaxTokens, ""});
   decoding_.begin_answer(slot);
 }

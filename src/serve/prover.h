@@ -1,40 +1,31 @@
 // Prover: computes restored states again from the first token while nobody waits, and compares.
 //
 //   a request began with a restored state --> a sampled share of them is noted
-//   nothing happens for a while           --> an idle slot reads the same tokens, cold,
-//                                             chunk by chunk, and a few more
-//                                             the state is restored there, and the same few read
-//   the two answers are compared
+//   nothing happens for a while           --> an idle slot computes it again  (serve/proof_run.h)
 //
-// Where bits are promised (deterministic, on a processor) they have to be the same. Else the
-// distance between the two rows of logits counts (engine/row_distance.h), as in the check at start:
-// what a missing token would make is measured, and, in doubt, how far another cold reading in small
-// chunks is off. Where that is as far, there is no proof. A difference is for the scheduler to act
-// on.
-//
-// A request ends a proof under way at its next chunk; it is started over later, a few times at
-// most.
+// A difference is for the scheduler to act on. A request ends a proof under way at its next chunk;
+// it is started over later, a few times at most.
 //
 // Invariants, verified by the tests:
-//   V1  between proofs, and whenever a request is at work, its slot is empty in the engine as the
-//       cache says
-//   V2  what is noted is bounded: kNotedMax restores, the latest ones
+//   PROVER-1  between proofs, and whenever a request is at work, its slot is empty in the engine as
+//             the cache says (SLOT-1)
+//   PROVER-2  what is noted is bounded: kNotedMax restores, the latest ones
 //
 // The scheduler's thread.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "cache/state_cache.h"
 #include "engine/engine.h"
 #include "env/clock.h"
+#include "serve/proof.h"
 #include "serve/proof_counts.h"
+#include "serve/proof_run.h"
 #include "state/grid.h"
 
 namespace holdfast::serve {
@@ -52,19 +43,6 @@ struct Restored {
   TokenSpan tokens;  // the prompt's
   TokenSpan keys;    // what its states are filed under
   TokenPos position = 0;
-};
-
-struct Proof {
-  std::string request;
-  std::string tenant;
-  SpaceKey space;
-  TokenPos position = 0;
-  bool equal = false;
-  double distance = 0.0;
-  double allowed = 0.0;  // 0: the same bits
-  double ms = 0.0;
-  // "equal" or what differs, for people.
-  [[nodiscard]] std::string words() const;
 };
 
 class Prover {
@@ -88,37 +66,10 @@ class Prover {
   [[nodiscard]] const ProofCounts& counts() const { return counts_; }
 
  private:
-  struct Noted {
-    std::string request;
-    std::string tenant;
-    SpaceKey space;
-    Tokens tokens;  // those restored, and a few more
-    Tokens keys;    // of those restored
-    TokenPos position = 0;
-    int tries = 0;
-  };
-  enum class Stage { kCold, kGap, kRestored, kSmallChunks };
-  struct Work {
-    SlotId slot;
-    Stage stage = Stage::kCold;
-    std::vector<TokenPos> cuts;  // where its reading is cut
-    std::optional<engine::SavedState> at_position;
-    std::vector<float> cold;
-    double effect = 0.0;
-    double distance = 0.0;
-    env::Clock::TimePoint began{};
-  };
-
   [[nodiscard]] bool begin();
   [[nodiscard]] std::optional<SlotId> spare_slot() const;
   void give_up();
-  [[nodiscard]] bool read_chunk();
-  [[nodiscard]] bool read_to_end(TokenPos from, std::vector<float>& row);
-  [[nodiscard]] std::optional<Proof> after_cold();
-  [[nodiscard]] std::optional<Proof> measure_gap();
-  [[nodiscard]] std::optional<Proof> compare();
-  [[nodiscard]] std::optional<Proof> after_small_chunks();
-  [[nodiscard]] Proof conclude(bool equal, double allowed);
+  [[nodiscard]] Proof conclude();
 
   engine::Engine& engine_;
   cache::StateCache& cache_;
@@ -126,8 +77,9 @@ class Prover {
   const ProverOptions options_;
   const env::Clock& clock_;
   double due_ = 0.0;  // of a proof, by the share
-  std::deque<Noted> noted_;
-  std::unique_ptr<Work> work_;  // null: nothing is under way
+  std::deque<NotedRestore> noted_;
+  std::unique_ptr<ProofRun> run_;  // of the first of them; null: nothing is under way
+  env::Clock::TimePoint began_{};  // the run
   ProofCounts counts_;
 };
 

@@ -48,7 +48,8 @@ struct Turns {
   void rest() {
     bench.scheduler.idle_work().keep_states();
     bench.scheduler.idle_work().prove(nobody);
-    ASSERT_EQ(bench.scheduler.check(), std::vector<std::string>{});  // V1: SLOT-1 is among them
+    ASSERT_EQ(bench.scheduler.check(),
+              std::vector<std::string>{});  // PROVER-1: SLOT-1 is among them
   }
   ProofCounts counts() const { return bench.scheduler.status().proofs; }
 
@@ -150,7 +151,7 @@ TEST(Prover, OnlySoManyRestoresWaitForAProof) {
   }
   turns.rest();
   EXPECT_EQ(turns.counts().equal + turns.counts().unmade, restored);
-  EXPECT_LE(turns.counts().equal, Prover::kNotedMax);  // V2
+  EXPECT_LE(turns.counts().equal, Prover::kNotedMax);  // PROVER-2
   EXPECT_GT(turns.counts().equal, 0U);
 }
 

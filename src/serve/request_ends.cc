@@ -110,7 +110,7 @@ void RequestEnds::note_in_journal(const Job& job, cache::RequestEnd end) {
 
 void RequestEnds::note_tool_call(const std::string& request_id) {
   for (std::size_t i = 0; i < last_.size(); ++i) {
-    if (last_[i].id == request_id) core_.cache.called_tool(core_.slots[i].id, last_[i].run);
+    if (last_[i].id == request_id) core_.cache.live().called_tool(core_.slots[i].id, last_[i].run);
   }
 }
 

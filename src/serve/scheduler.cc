@@ -12,7 +12,7 @@ Scheduler::Scheduler(engine::Engine& engine, const engine::TextModel& text,
     : core_(engine, text, std::move(options), clock, parts),
       inbox_(core_.options.queue_max),
       loop_(core_, inbox_, parts),
-      preparer_(core_.grid, core_.options.deterministic, core_.cache),
+      preparer_(core_.grid, core_.options.deterministic, core_.cache.cold()),
       lower_(parts.lower) {
   if (lower_ != nullptr) lower_->on_news = [this] { inbox_.wake(); };
   core_.publish();
@@ -57,8 +57,9 @@ void Scheduler::note_tool_call(const std::string& request_id) {
 
 SchedulerStatus Scheduler::status() const {
   SchedulerStatus now = core_.board.status();
-  now.queued = inbox_.waiting();
-  now.stopping = inbox_.stopping();
+  const Inbox::Standing standing = inbox_.standing();
+  now.queued = standing.waiting;
+  now.stopping = standing.stopping;
   return now;
 }
 

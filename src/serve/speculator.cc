@@ -7,11 +7,7 @@ namespace holdfast::serve {
 
 Speculator::Speculator(engine::Engine& engine, engine::Companion* companion, int vocabulary,
                        TokenPos fixed, const env::Clock& clock)
-    : engine_(engine),
-      companion_(companion),
-      vocabulary_(vocabulary),
-      fixed_(fixed),
-      clock_(clock) {}
+    : engine_(engine), companion_(companion), room_(engine, vocabulary, fixed), clock_(clock) {}
 
 // --- before a step ------------------------------------------------------------
 
@@ -25,7 +21,7 @@ void Speculator::propose(std::span<Slot* const> slots) {
   const bool behind = std::ranges::any_of(wishes_, &engine::DraftWish::behind);
   const plan::DraftCosts::Call call = take_drafts(slots);
   if (!behind) pace_.costs().note_call(call, ms);
-  if (fixed_ == 0) fill_up(slots);
+  if (room_.fixed() == 0) fill_up(slots);
   for (Slot* slot : slots) save_rollback_state(*slot);
 }
 
@@ -37,7 +33,7 @@ void Speculator::make_wishes(std::span<Slot* const> slots) {
   for (Slot* slot : slots) {
     Job& job = *slot->job;
     const bool here = chosen_here(job);
-    const TokenPos most = here ? std::min(limit(*slot), chosen) : limit(*slot);
+    const TokenPos most = here ? std::min(room_.limit(*slot), chosen) : room_.limit(*slot);
     job.draft.budget = here ? most : 0;
     if (here && chosen == 0) job.draft.acceptance.forget(plan::AcceptanceByPosition::kUntried);
     if (most > 0)
@@ -50,10 +46,10 @@ TokenPos Speculator::pace(std::span<Slot* const> slots) {
   plan::BatchOthers others;
   for (const Slot* slot : slots) {
     const Job& job = *slot->job;
-    const TokenPos most = limit(*slot);
+    const TokenPos most = room_.limit(*slot);
     const TokenPos waiting = length_of(job.answer.uncomputed);
     if (chosen_here(job)) {
-      paced_.push_back({&job.draft.acceptance, waiting, most, cut(most)});
+      paced_.push_back({&job.draft.acceptance, waiting, most, room_.taken_back_freely(most)});
     } else {
       others.rows += waiting + most;
       others.tokens += job.draft.last_yield;
@@ -63,7 +59,7 @@ TokenPos Speculator::pace(std::span<Slot* const> slots) {
 }
 
 bool Speculator::chosen_here(const Job& job) const {
-  return fixed_ == 0 && job.input.draft.adaptive && job.input.draft.max > 0;
+  return room_.fixed() == 0 && job.input.draft.adaptive && job.input.draft.max > 0;
 }
 
 plan::DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
@@ -72,7 +68,7 @@ plan::DraftCosts::Call Speculator::take_drafts(std::span<Slot* const> slots) {
     const auto owner = std::ranges::find(slots, wish.slot, &Slot::id);
     Job& job = *(*owner)->job;
     job.draft.tokens = std::move(wish.draft);
-    make_sound(job, wish.most);
+    room_.make_sound(job, wish.most);
     call.drafted += job.draft.proposed;
     call.longest = std::max(call.longest, job.draft.proposed);
     call.stopped += job.draft.proposed < wish.most ? 1 : 0;
@@ -98,52 +94,12 @@ void Speculator::fill_up(std::span<Slot* const> slots) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const TokenPos draft = common - length_of(slots[i]->job->answer.uncomputed);
     if (rows[i] == common) continue;
-    if (common == 0 || draft > room(*slots[i]) || !engine_.can_take_back(draft)) return;
+    if (common == 0 || draft > room_.room(*slots[i]) || !engine_.can_take_back(draft)) return;
   }
   for (Slot* slot : slots) {
     Job& job = *slot->job;
     job.draft.tokens.resize(static_cast<std::size_t>(common) - job.answer.uncomputed.size(),
                             job.answer.uncomputed.back());
-  }
-}
-
-// The longest draft that the engine takes back at no cost.
-TokenPos Speculator::cut(TokenPos most) const {
-  while (most > 0 && !engine_.can_take_back(most)) --most;
-  return most;
-}
-
-// Tokens that the engine takes in one step and the context still holds, beside those
-// that wait.
-TokenPos Speculator::room(const Slot& slot) const {
-  const TokenPos most =
-      std::min(engine_.decode_tokens_max(), engine_.context_tokens() - engine_.length(slot.id));
-  return std::max(most - length_of(slot.job->answer.uncomputed), 0);
-}
-
-// Tokens that a draft may have: what there is room for, the request allows, and the
-// answer may still get.
-TokenPos Speculator::limit(const Slot& slot) const {
-  const Job& job = *slot.job;
-  TokenPos most = room(slot);
-  if (fixed_ > 0) return std::clamp(1 + fixed_ - length_of(job.answer.uncomputed), 0, most);
-  most = std::min(most, job.input.draft.max);
-  if (job.input.max_tokens > 0) {
-    most = std::min(most, job.input.max_tokens - job.timings.predicted_tokens - 1);
-  }
-  return std::max(most, 0);
-}
-
-// Whatever a companion says, the engine gets tokens of its vocabulary, and not too many.
-void Speculator::make_sound(Job& job, TokenPos most) const {
-  Tokens& draft = job.draft.tokens;
-  if (length_of(draft) > most) draft.resize(static_cast<std::size_t>(most));
-  const auto known = [&](Token token) { return token >= 0 && token < vocabulary_; };
-  draft.erase(std::ranges::find_if_not(draft, known), draft.end());
-  if (length_of(draft) < job.input.draft.min) draft.clear();
-  job.draft.proposed = length_of(draft);
-  if (fixed_ > 0) {
-    draft.resize(static_cast<std::size_t>(most), job.answer.uncomputed.back());
   }
 }
 

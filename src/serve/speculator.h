@@ -21,14 +21,14 @@
 #include "env/clock.h"
 #include "plan/acceptance.h"
 #include "plan/draft_pace.h"
+#include "serve/draft_room.h"
 #include "serve/slot.h"
 
 namespace holdfast::serve {
 
 class Speculator {
  public:
-  // `companion` may be null. `fixed` > 0: every step has exactly this many tokens more
-  // than one, drafted or filled in, as far as the context holds them.
+  // `companion` may be null. `fixed`: see DraftRoom.
   Speculator(engine::Engine& engine, engine::Companion* companion, int vocabulary, TokenPos fixed,
              const env::Clock& clock);
 
@@ -57,16 +57,11 @@ class Speculator {
   [[nodiscard]] bool chosen_here(const Job& job) const;
   [[nodiscard]] plan::DraftCosts::Call take_drafts(std::span<Slot* const> slots);
   void fill_up(std::span<Slot* const> slots);
-  [[nodiscard]] TokenPos cut(TokenPos most) const;
-  [[nodiscard]] TokenPos room(const Slot& slot) const;
-  [[nodiscard]] TokenPos limit(const Slot& slot) const;
-  void make_sound(Job& job, TokenPos most) const;
   void save_rollback_state(Slot& slot);
 
   engine::Engine& engine_;
   engine::Companion* const companion_;
-  const int vocabulary_;
-  const TokenPos fixed_;
+  const DraftRoom room_;
   const env::Clock& clock_;
   plan::DraftPace pace_;
   plan::AcceptanceByPosition acceptance_;  // of requests that have ended

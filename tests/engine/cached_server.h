@@ -76,14 +76,15 @@ class CachedServer {
         cache::CacheWorld{
             .engine = &engine, .clock = &clock_, .companion = companion, .lower = lower},
         options);
-    cache_->note_prefill_speed(1000, 1e6);  // so slow that whatever is there is brought back
+    cache_->growth().note_prefill_speed(1000,
+                                        1e6);  // so slow that whatever is there is brought back
   }
 
   Answer run(const Tokens& prompt, TokenPos stop_reading_at = 1 << 30) {
     const auto cuts = grid_.cuts(prompt);
     const std::vector<MessageSpan> spans;
     const Tokens filed_under = keys(prompt);
-    const auto names = cache_->names_for(kSpace, filed_under);
+    const auto names = cache_->cold().names_for(kSpace, filed_under);
     const cache::Prompt asked{kSpace,       prompt, filed_under,
                               cuts,         spans,  true,
                               std::nullopt, names,  cache::EndKey::of(kSpace, filed_under)};
@@ -130,11 +131,10 @@ class CachedServer {
   void fetch(const cache::Prompt& asked) {
     if (lower_ == nullptr) return;
     cache::ColdFetch fetch =
-        cache_->admission().cold().look_up(asked, cache_->admission().plan(asked, {&kSlot, 1}));
+        cache_->cold().look_up(asked, cache_->admission().plan(asked, {&kSlot, 1}));
     while (!fetch.over()) {
-      while (!cache_->admission().cold().ready(fetch)) ASSERT_TRUE(lower_->work());
-      cache_->admission().cold().advance(fetch, asked, cache_->admission().plan(asked, {&kSlot, 1}),
-                                         receipt);
+      while (!cache_->cold().ready(fetch)) ASSERT_TRUE(lower_->work());
+      cache_->cold().advance(fetch, asked, cache_->admission().plan(asked, {&kSlot, 1}), receipt);
     }
   }
 
