@@ -44,7 +44,9 @@ TEST(Options, HelpNeedsNothingElse) {
 TEST(Options, MistakesAreNamed) {
   EXPECT_NE(error_of({"--trace", "a"}).find("--policy all"), std::string::npos);
   EXPECT_NE(error_of({"--policy", "all"}).find("--trace FILE"), std::string::npos);
-  EXPECT_EQ(error_of({"--policy", "lru,magic", "a"}), "option --policy cannot be \"lru,magic\"");
+  EXPECT_EQ(error_of({"--policy", "lru,magic", "a"}),
+            "option --policy needs names of policies with commas between, or all, not "
+            "\"lru,magic\"");
   for (const char* size : {"64", "GiB", "-1GiB", "64Gib", "0M", "nan", "1e300G", ","}) {
     EXPECT_NE(error_of({"--policy", "lru", "a", "--budget", size}), "") << size;
   }

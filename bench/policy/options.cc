@@ -1,30 +1,25 @@
 #include "policy/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
 
-#include "cli/small_options.h"
+#include "cli/command_line.h"
+#include "cli/option_kinds.h"
 #include "cli/text_parts.h"
-#include "cli/text_wrap.h"
 #include "policy/cell.h"
 
 namespace holdfast::policy {
 
 namespace {
 
-struct KnownOption {
-  std::string name;
-  std::string value;  // "" for a flag
-  std::string help;
-  bool (*set)(Options&, const std::string&);
-};
+using namespace cli::option_kinds;
+using cli::CommandSyntax;
+using cli::OptionKind;
 
-bool take_number(const std::string& text, std::uint64_t& into) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, into);
-  return error == std::errc() && stop == end;
-}
+constexpr int kWidth = 80;
+constexpr int kColumn = 20;
 
 // "64GiB", "64G", "512M", "1.5TiB" and "inf".
 bool take_budget(const std::string& text, ByteCount& into) {
@@ -32,17 +27,9 @@ bool take_budget(const std::string& text, ByteCount& into) {
     into = kUnlimited;
     return true;
   }
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const std::string unit(stop, end);
-  static constexpr std::string_view kUnits = "KMGT";
-  const std::size_t power = unit.empty() ? std::string_view::npos : kUnits.find(unit[0]);
-  const bool known = power != std::string_view::npos &&
-                     (unit.size() == 1 || unit.substr(1) == "iB" || unit.substr(1) == "B");
-  if (error != std::errc() || !known || !(number > 0) || number > 1e6) return false;
-  into = static_cast<ByteCount>(std::ldexp(number, 10 * (static_cast<int>(power) + 1)));
-  return true;
+  const bool has_unit = text.find_first_of("KMGT") != std::string::npos;
+  into = cli::bytes_of(text).value_or(0);
+  return has_unit && !text.ends_with("ib") && into > 0 && into < (ByteCount{1} << 60);
 }
 
 bool set_policies(Options& options, const std::string& text) {
@@ -96,83 +83,81 @@ bool set_trace(Options& options, const std::string& text) {
   return !text.empty();
 }
 
-template <auto Member>
-bool set_count(Options& options, const std::string& text) {
-  std::uint64_t number = 0;
-  if (!take_number(text, number) || number == 0) return false;
-  options.trace.*Member = number;
-  return true;
+// An option whose whole value one of the functions above takes.
+OptionKind taken_by(bool (*set)(Options&, const std::string&), Options& o, std::string expects,
+                    std::string shown = "") {
+  return {std::move(expects),
+          [set, &o](std::string_view text) { return set(o, std::string(text)); }, std::move(shown)};
 }
 
-const std::vector<KnownOption>& known_options() {
-  static const std::vector<KnownOption> options = {
-      {"--policy", "LIST", "Policies by name, with commas between, or all (below).", set_policies},
-      {"--trace", "FILE",
-       "A trace, or a recording (serve --record); several files are several "
-       "comparisons.",
-       set_trace},
-      {"--budget", "LIST", "Sizes of the cache: 64GiB,128GiB,inf. (default: inf)", set_budgets},
-      {"--model", "LIST",
-       "Whose states: 35b-a3b, 27b, 9b, 0.8b, nemotron-30b-a3b, pocket or attention-8b. (default: "
-       "35b-a3b)",
-       set_models},
-      {"--machine", "gpu|cpu",
-       "How fast prompts are read and states are copied (below): Holdfast keeps fewer states "
-       "inside messages where copying them takes long. (default: gpu)",
-       set_machine},
-      {"--outputs", "keep|strip|both",
-       "Whether clients send answers back as they got them, or without. (default: keep)",
-       set_outputs},
-      {"--sessions", "N", "The first N sessions of a trace of sessions.",
-       set_count<&TraceOptions::sessions>},
-      {"--requests", "N", "Stop reading a trace after N requests.",
-       set_count<&TraceOptions::requests>},
-      {"--seed", "N", "When sessions begin. (default: 1)", set_count<&TraceOptions::seed>},
-      {"--details", "", "Every figure of every cell.",
-       [](Options& o, const std::string&) { return o.details = true; }},
-      {"--json", "", "The answer for programs.",
-       [](Options& o, const std::string&) { return o.json = true; }},
-      {"--help", "", "This text.",
-       [](Options& o, const std::string&) { return o.show_help = true; }},
-  };
-  return options;
+OptionKind count(std::uint64_t& field, std::string shown = "") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  OptionKind kind = with_default(whole(field, 1, kMost), std::move(shown));
+  kind.expects = "a whole number of at least 1";
+  return kind;
 }
 
-const KnownOption* find_option(std::string_view name) {
-  if (name == "-h") name = "--help";
-  for (const KnownOption& option : known_options()) {
-    if (option.name == name) return &option;
-  }
-  return nullptr;
+std::string named_lines(const std::string& title, const auto& items, int width) {
+  std::string text = "\n" + title + ":\n";
+  for (const auto& item : items) text += cli::help_entry(item.name, item.about, width, kColumn);
+  return text;
 }
 
-// --policy alone means all of them.
-std::vector<std::string> with_values(std::span<const std::string> args) {
-  std::vector<std::string> full;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    full.push_back(args[i]);
-    const bool bare =
-        args[i] == "--policy" && (i + 1 == args.size() || args[i + 1].starts_with('-'));
-    if (bare) full.emplace_back("all");
-  }
-  return full;
+// clang-format off
+CommandSyntax policy_syntax(Options& o, int width) {
+  return {
+      .command = "holdfast-policy",
+      .intro = "holdfast-policy - what caches would have reused of the requests in a trace, and "
+               "what it would have cost. No model is run: Holdfast's own cache decides as it does "
+               "when it serves, beside what other servers do, under the same number of bytes.",
+      .body =
+          "Examples:\n"
+          "  holdfast-policy --policy all --trace agents.jsonl.zst --budget 64GiB\n"
+          "  holdfast-policy --policy holdfast,vllm,bound --budget 64GiB,128GiB,inf \\\n"
+          "      --model 35b-a3b,27b --outputs both --trace mooncake_conversation.jsonl.zst\n"
+          "  holdfast-policy --policy --trace agents.jsonl --sessions 20 --json > cells.json\n" +
+          named_lines("Policies", known_policies(), width) +
+          named_lines("Machines", known_machines(), width),
+      .groups = {{"Options", {
+          {"--policy", "LIST",
+           taken_by(set_policies, o, "names of policies with commas between, or all"),
+           "Policies by name, with commas between, or all (above).", "", "all"},
+          {"--trace", "FILE", taken_by(set_trace, o, "the name of a file"),
+           "A trace, or a recording (serve --record); several files are several comparisons."},
+          {"--budget", "LIST", taken_by(set_budgets, o, "sizes such as 64GiB,1.5T,inf", "inf"),
+           "Sizes of the cache: 64GiB,128GiB,inf."},
+          {"--model", "LIST", taken_by(set_models, o, "names of models, see --help", "35b-a3b"),
+           "Whose states: 35b-a3b, 27b, 9b, 0.8b, nemotron-30b-a3b, pocket or attention-8b."},
+          {"--machine", "gpu|cpu", taken_by(set_machine, o, "gpu or cpu", "gpu"),
+           "How fast prompts are read and states are copied (above): Holdfast keeps fewer states "
+           "inside messages where copying them takes long."},
+          {"--outputs", "keep|strip|both",
+           taken_by(set_outputs, o, "keep, strip or both", "keep"),
+           "Whether clients send answers back as they got them, or without."},
+          {"--sessions", "N", count(o.trace.sessions),
+           "The first N sessions of a trace of sessions."},
+          {"--requests", "N", count(o.trace.requests), "Stop reading a trace after N requests."},
+          {"--seed", "N", count(o.trace.seed, "1"), "When sessions begin."},
+          {"--details", "", flag(o.details), "Every figure of every cell."},
+          {"--json", "", flag(o.json), "The answer for programs."},
+          help_option(o.show_help),
+      }}},
+      .closing = "A trace has a request a line (timestamp, input_length, output_length, hash_ids) "
+                 "or a session a line (bs, tool, sys, reqs); see docs/policy-replay.md. A recording "
+                 "is replayed with its own server's states and budget, unless others are named. "
+                 "eta_c is the work saved, of what a cache without limits would save; eta counts "
+                 "tokens instead.",
+      .column = kColumn};
 }
+// clang-format on
 
 }  // namespace
 
 Result<Options> parse_options(std::span<const std::string> args) {
   Options options;
-  const std::vector<std::string> full = with_values(args);
-  for (std::size_t at = 0; at < full.size();) {
-    if (!full[at].starts_with('-')) {
-      options.traces.push_back(full[at++]);
-      continue;
-    }
-    if (auto taken = cli::take_small_option(full, at, options, known_options(), find_option,
-                                            "holdfast-policy");
-        !taken)
-      return taken.error();
-  }
+  const auto line = cli::parse_command_line(policy_syntax(options, kWidth), args);
+  if (!line) return line.error();
+  options.traces.insert(options.traces.end(), line->words.begin(), line->words.end());
   if (options.show_help) return options;
   if (options.policies.empty()) {
     return invalid_argument("--policy",
@@ -191,41 +176,8 @@ Result<Options> parse_options(std::span<const std::string> args) {
 }
 
 std::string help_text(int width) {
-  std::string text = cli::wrap_text(
-      "holdfast-policy - what caches would have reused of the requests in a trace, and "
-      "what it would have cost. No model is run: Holdfast's own cache decides as it does when it "
-      "serves, beside what other servers do, under the same number of bytes.",
-      width, 0);
-  text +=
-      "\nExamples:\n"
-      "  holdfast-policy --policy all --trace agents.jsonl.zst --budget 64GiB\n"
-      "  holdfast-policy --policy holdfast,vllm,bound --budget 64GiB,128GiB,inf \\\n"
-      "      --model 35b-a3b,27b --outputs both --trace mooncake_conversation.jsonl.zst\n"
-      "  holdfast-policy --policy --trace agents.jsonl --sessions 20 --json > cells.json\n"
-      "\nPolicies:\n";
-  for (const KnownPolicy& policy : known_policies()) {
-    const std::string left = "  " + policy.name;
-    text += left + cli::wrap_text(policy.about, width, 20).substr(left.size());
-  }
-  text += "\nMachines:\n";
-  for (const Machine& machine : known_machines()) {
-    const std::string left = "  " + machine.name;
-    text += left + cli::wrap_text(machine.about, width, 20).substr(left.size());
-  }
-  text += "\nOptions:\n";
-  for (const KnownOption& option : known_options()) {
-    const std::string left = "  " + option.name + (option.value.empty() ? "" : " " + option.value);
-    const std::string help = cli::wrap_text(option.help, width, 20);
-    text += left.size() < 20 ? left + help.substr(left.size()) : left + "\n" + help;
-  }
-  return text + "\n" +
-         cli::wrap_text(
-             "A trace has a request a line (timestamp, input_length, output_length, "
-             "hash_ids) or a session a line (bs, tool, sys, reqs); see "
-             "docs/policy-replay.md. A recording is replayed with its own server's states and "
-             "budget, unless others are named. eta_c is the work saved, of what a cache without "
-             "limits would save; eta counts tokens instead.",
-             width, 0);
+  Options options;
+  return cli::command_help(policy_syntax(options, width), width);
 }
 
 }  // namespace holdfast::policy

@@ -61,7 +61,7 @@ TEST(CacheCommandOptions, MistakesAreNamed) {
       {{"ls", "--rebuild"}, "option --rebuild belongs to `holdfast cache verify`"},
       {{"ls", "--jsn"}, "unknown option --jsn; did you mean --json?"},
       {{"gc", "--to"}, "option --to needs a value: --to SIZE"},
-      {{"gc", "--to", "much"}, "option --to cannot be \"much\""},
+      {{"gc", "--to", "much"}, "option --to needs a size such as 500M or 10G, not \"much\""},
       {{"show"}, "`cache show` wants one KEY"},
       {{"show", "a", "b"}, "`cache show` wants one KEY"},
       {{"rm"}, "`cache rm` wants KEYs, or --space SPACE, or --all"},

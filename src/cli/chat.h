@@ -37,7 +37,8 @@ struct ChatOptions {
   bool show_help = false;
 };
 
-// HOLDFAST_URL and HOLDFAST_API_KEY stand in for --url and --api-key.
+// HOLDFAST_URL and HOLDFAST_API_KEY stand in for --url and --api-key, of all clients.
+void take_client_environment(const Environment& env, std::string& url, std::string& api_key);
 [[nodiscard]] Result<ChatOptions> parse_chat_options(std::span<const std::string> args,
                                                      const Environment& env);
 [[nodiscard]] std::string chat_help(int width = 80);

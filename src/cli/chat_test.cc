@@ -368,7 +368,8 @@ TEST(ChatOptionsTest, MistakesAreSentences) {
   };
   EXPECT_EQ(message({"--systm", "x"}), "unknown option --systm; did you mean --system?");
   EXPECT_EQ(message({"--url"}), "option --url needs a value: --url URL");
-  EXPECT_EQ(message({"--max-tokens", "0"}), "option --max-tokens cannot be \"0\"");
+  EXPECT_EQ(message({"--max-tokens", "0"}),
+            "option --max-tokens needs a whole number from 1 to 2147483647, not \"0\"");
   EXPECT_NE(chat_help().find("--no-think"), std::string::npos);
 }
 

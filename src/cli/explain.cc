@@ -2,21 +2,22 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/chat.h"
 #include "cli/chat_json.h"
 #include "cli/chat_view.h"
+#include "cli/command_line.h"
 #include "cli/explain_view.h"
 #include "cli/http_client.h"
-#include "cli/option_values.h"
-#include "cli/small_options.h"
+#include "cli/option_kinds.h"
 
 namespace holdfast::cli {
 namespace {
 
+using namespace option_kinds;
 using Json = nlohmann::json;
 
 constexpr int kExitFailed = 1;
@@ -24,54 +25,33 @@ constexpr int kLastMax = 1000;  // what the server gives at once
 
 // --- the command line -------------------------------------------------------------
 
-struct ExplainOption {
-  std::string name;
-  std::string value;  // empty: a flag
-  std::string help;
-  std::function<bool(ExplainOptions&, const std::string&)> set;
-};
-
-auto set_text(std::string ExplainOptions::*field) {
-  return [field](ExplainOptions& o, const std::string& text) {
-    o.*field = text;
-    return !text.empty();
-  };
+// clang-format off
+CommandSyntax explain_syntax(ExplainOptions& o) {
+  return {
+      .command = "holdfast explain",
+      .intro = "holdfast explain - why an answer came as fast as it did. It shows what a request "
+               "reused of earlier ones, where its prompt parts from them, why something was missing, "
+               "and what would help.",
+      .body =
+          "Examples:\n"
+          "  holdfast explain                      the latest request\n"
+          "  holdfast explain --last 20            the latest twenty, a line each\n"
+          "  holdfast explain chatcmpl-Xa3...      the request with that answer\n"
+          "  holdfast explain --json | jq .reuse   for programs\n",
+      .groups = {{"Options", {
+          {"--last", "N", with_default(whole(o.last, 1, kLastMax), ""),
+           "A line for each of the latest N requests."},
+          {"--json", "", flag(o.json), "What the server says, as JSON."},
+          {"--url", "URL", text(o.url), "The server's address."},
+          {"--api-key", "KEY", text(o.api_key), "Key that the request was made with."},
+          {"--cache-salt", "TEXT", text(o.cache_salt), "The request's cache_salt, where it had one."},
+          {"--insecure", "", flag(o.insecure), "Accept any certificate of an https server."},
+          help_option(o.show_help),
+      }}},
+      .closing = "HOLDFAST_URL and HOLDFAST_API_KEY in the environment stand in for --url and "
+                 "--api-key. A request that says \"cache_receipt\": true gets the same in its answer."};
 }
-
-auto set_flag(bool ExplainOptions::*field) {
-  return [field](ExplainOptions& o, const std::string&) { return o.*field = true; };
-}
-
-bool set_last(ExplainOptions& options, const std::string& text) {
-  const auto count = number_of<int>(text);
-  options.last = count.value_or(0);
-  return options.last >= 1 && options.last <= kLastMax;
-}
-
-const std::vector<ExplainOption>& explain_options() {
-  static const std::vector<ExplainOption> options = {
-      {"--last", "N", "A line for each of the latest N requests.", set_last},
-      {"--json", "", "What the server says, as JSON.", set_flag(&ExplainOptions::json)},
-      {"--url", "URL", "The server's address. (default: http://127.0.0.1:8080)",
-       set_text(&ExplainOptions::url)},
-      {"--api-key", "KEY", "Key that the request was made with.",
-       set_text(&ExplainOptions::api_key)},
-      {"--cache-salt", "TEXT", "The request's cache_salt, where it had one.",
-       set_text(&ExplainOptions::cache_salt)},
-      {"--insecure", "", "Accept any certificate of an https server.",
-       set_flag(&ExplainOptions::insecure)},
-      {"--help", "", "This text.", set_flag(&ExplainOptions::show_help)},
-  };
-  return options;
-}
-
-const ExplainOption* find_explain_option(std::string_view name) {
-  if (name == "-h") name = "--help";
-  for (const ExplainOption& option : explain_options()) {
-    if (option.name == name) return &option;
-  }
-  return nullptr;
-}
+// clang-format on
 
 // --- the server -------------------------------------------------------------------
 
@@ -161,23 +141,13 @@ Error nothing_yet(const ExplainOptions& options) {
 Result<ExplainOptions> parse_explain_options(std::span<const std::string> args,
                                              const Environment& env) {
   ExplainOptions options;
-  if (const auto url = env.find("HOLDFAST_URL"); url != env.end()) options.url = url->second;
-  const auto key = env.find("HOLDFAST_API_KEY");
-  // The server takes a list of keys there; a client sends one.
-  if (key != env.end()) options.api_key = key->second.substr(0, key->second.find(','));
-  for (std::size_t at = 0; at < args.size();) {
-    if (args[at].starts_with('-')) {
-      if (const auto taken = take_small_option(args, at, options, explain_options(),
-                                               find_explain_option, "holdfast explain");
-          !taken)
-        return taken.error();
-      continue;
-    }
-    if (!options.id.empty()) {
-      return invalid_argument("ID", "one ID at a time: " + options.id + " or " + args[at]);
-    }
-    options.id = args[at++];
+  take_client_environment(env, options.url, options.api_key);
+  const auto line = parse_command_line(explain_syntax(options), args);
+  if (!line) return line.error();
+  if (line->words.size() > 1) {
+    return invalid_argument("ID", "one ID at a time: " + line->words[0] + " or " + line->words[1]);
   }
+  if (!line->words.empty()) options.id = line->words.front();
   if (!options.id.empty() && options.last > 0) {
     return invalid_argument("--last", "--last lists the latest requests; leave the ID out");
   }
@@ -185,27 +155,8 @@ Result<ExplainOptions> parse_explain_options(std::span<const std::string> args,
 }
 
 std::string explain_help(int width) {
-  std::string text = wrap_text(
-      "holdfast explain - why an answer came as fast as it did. It shows what a request reused of "
-      "earlier ones, where its prompt parts from them, why something was missing, and what would "
-      "help.",
-      width, 0);
-  text +=
-      "\nExamples:\n"
-      "  holdfast explain                      the latest request\n"
-      "  holdfast explain --last 20            the latest twenty, a line each\n"
-      "  holdfast explain chatcmpl-Xa3...      the request with that answer\n"
-      "  holdfast explain --json | jq .reuse   for programs\n"
-      "\nOptions:\n";
-  for (const ExplainOption& option : explain_options()) {
-    const std::string left = "  " + option.name + (option.value.empty() ? "" : " " + option.value);
-    text += left + wrap_text(option.help, width, 22).substr(left.size());
-  }
-  return text + "\n" +
-         wrap_text(
-             "HOLDFAST_URL and HOLDFAST_API_KEY in the environment stand in for --url and "
-             "--api-key. A request that says \"cache_receipt\": true gets the same in its answer.",
-             width, 0);
+  ExplainOptions options;
+  return command_help(explain_syntax(options), width);
 }
 
 Result<std::string> explain(const ExplainOptions& options, const Environment& env) {

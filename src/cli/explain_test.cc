@@ -171,9 +171,12 @@ TEST(ExplainOptions, StandInTheEnvironmentAsForChat) {
 
 TEST(ExplainOptions, MistakesAreNamed) {
   const std::pair<std::vector<std::string>, std::string> wrong[] = {
-      {{"--lst", "3"}, "did you mean --last"},     {{"--last"}, "--last needs a value: --last N"},
-      {{"--last", "0"}, "--last cannot be \"0\""}, {{"--last", "x"}, "--last cannot be \"x\""},
-      {{"a", "b"}, "one ID at a time: a or b"},    {{"a", "--last", "3"}, "leave the ID out"},
+      {{"--lst", "3"}, "did you mean --last"},
+      {{"--last"}, "--last needs a value: --last N"},
+      {{"--last", "0"}, "--last needs a whole number from 1 to 1000, not \"0\""},
+      {{"--last", "x"}, "--last needs a whole number from 1 to 1000, not \"x\""},
+      {{"a", "b"}, "one ID at a time: a or b"},
+      {{"a", "--last", "3"}, "leave the ID out"},
   };
   for (const auto& [args, part] : wrong) {
     const auto parsed = parse(args);

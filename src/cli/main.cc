@@ -9,6 +9,7 @@
 #include "cli/doctor.h"
 #include "cli/explain.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
 #include "cli/version.h"
@@ -34,35 +35,28 @@ int complain(const std::string& sentence) {
   return kExitUsage;
 }
 
-int serve(const std::vector<std::string>& args, char** envp) {
-  auto parsed = parse_serve_options(args, environment_of(envp));
+int serve(const std::vector<std::string>& args, const Environment& env) {
+  auto parsed = parse_serve_options(args, env);
   if (!parsed) return complain(parsed.error().message + " Try 'holdfast serve --help'.");
   if (parsed->options.show_help) return print(serve_help());
   if (parsed->options.show_version) return print_version();
   std::string& cache_dir = parsed->options.cache_dir;
-  if (cache_dir.empty()) cache_dir = default_cache_dir(environment_of(envp));
+  if (cache_dir.empty()) cache_dir = default_cache_dir(env);
   return run_server(*parsed);
 }
 
-int run(std::vector<std::string> args, char** envp) {
-  if (args.empty() || args[0] == "help" || args[0] == "--help" || args[0] == "-h") {
-    return print(overview_help());
-  }
-  const std::string command = args[0];
-  args.erase(args.begin());
-  if (command == "serve") return serve(args, envp);
-  if (command == "chat") return chat_main(args, environment_of(envp));
-  if (command == "explain") return explain_main(args, environment_of(envp));
-  if (command == "doctor") return doctor_main(args, environment_of(envp));
-  if (command == "cache") return cache_main(args, environment_of(envp));
-  if (command == "replay") return replay_main(args);
+int run(const std::vector<std::string>& args, const Environment& env) {
+  const std::string command = args.empty() ? "help" : args[0];
+  if (command == "help" || command == "--help" || command == "-h") return print(overview_help());
   if (command == "version" || command == "--version") return print_version();
-  const std::vector<std::string> known = {"serve", "chat",   "explain", "doctor",
-                                          "cache", "replay", "version", "help"};
-  const std::string near = nearest_name(command, known);
-  return complain("there is no command '" + command + "'" +
-                  (near.empty() ? "." : "; did you mean '" + near + "'?") +
-                  " Try 'holdfast --help'.");
+  const std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (command == "serve") return serve(rest, env);
+  if (command == "chat") return chat_main(rest, env);
+  if (command == "explain") return explain_main(rest, env);
+  if (command == "doctor") return doctor_main(rest, env);
+  if (command == "cache") return cache_main(rest, env);
+  if (command == "replay") return replay_main(rest);
+  return complain(no_such_command(args));
 }
 
 }  // namespace
@@ -70,5 +64,5 @@ int run(std::vector<std::string> args, char** envp) {
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv, char** envp) {
-  return holdfast::cli::run({argv + 1, argv + argc}, envp);
+  return holdfast::cli::run({argv + 1, argv + argc}, holdfast::cli::environment_of(envp));
 }

@@ -25,33 +25,41 @@ std::string config_value(std::string_view text) {
   return std::string(trim(text.substr(0, comment)));
 }
 
-Result<Assignment> take_config_line(std::string_view line, const std::string& place) {
-  const auto equals = line.find('=');
-  std::string key(trim(line.substr(0, equals)));
-  const auto named = find_option("--" + key);
-  if (!named || named->option->support == Support::kCommandLineOnly || key == "config") {
-    std::string nearest = nearest_name("--" + key, long_option_names());
-    if (!nearest.empty()) nearest.erase(0, 2);
-    return invalid_argument(
-        key, place + ": unknown key " + key +
-                 did_you_mean(nearest, "; keys are long option names without dashes"));
+Error unknown_key(const std::string& key, const std::string& place, const OptionNames& names) {
+  std::vector<std::string> known;
+  for (const NamedOption& named : names.all()) {
+    if (named.name.starts_with("--")) known.push_back(named.name.substr(2));
   }
+  std::erase(known, key);  // an option that is not for files
+  const std::string nearest = nearest_name(key, known);
+  return invalid_argument(key,
+                          place + ": unknown key " + key +
+                              did_you_mean(nearest, "; keys are long option names without dashes"));
+}
+
+Result<GivenOption> take_config_line(std::string_view line, const std::string& place,
+                                     const OptionNames& names) {
+  const auto equals = line.find('=');
+  const std::string key(trim(line.substr(0, equals)));
+  const auto named = names.find("--" + key);
+  if (!named || named->option->support == Support::kCommandLineOnly || key == "config")
+    return unknown_key(key, place, names);
   if (equals == std::string_view::npos && !is_flag(*named->option)) {
     return invalid_argument(
         key, place + ": " + key + " needs a value: " + key + " = " + named->option->value);
   }
   const std::string value =
       equals == std::string_view::npos ? "on" : config_value(line.substr(equals + 1));
-  return Assignment{named->option, flag_value(*named, value), place + ": " + key, key,
-                    OptionSource::kConfig};
+  return GivenOption{named->option, key, named->value(value), place + ": " + key};
 }
 
 }  // namespace
 
-Result<Assignments> from_config(const std::string& path, const FileReader& files) {
+Result<GivenOptions> from_config(const std::string& path, const FileReader& files,
+                                 const OptionNames& names) {
   auto text = files(path);
   if (!text) return text.error();
-  Assignments all;
+  GivenOptions all;
   std::istringstream lines(text.value());
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -62,7 +70,7 @@ Result<Assignments> from_config(const std::string& path, const FileReader& files
       return invalid_argument("config", place + ": unknown section " + std::string(content) +
                                             "; the only one is [serve]");
     }
-    auto taken = take_config_line(content, place);
+    auto taken = take_config_line(content, place, names);
     if (!taken) return taken.error();
     all.push_back(std::move(taken).value());
   }

@@ -1,29 +1,48 @@
-// The groups of the table of options, as --help shows them; option_table.h has
-// them together.
+// Every option of `holdfast serve`, once. The command line, the environment, the config file
+// and --help all follow from these groups.
 #pragma once
 
-#include "cli/option_table.h"
+#include <vector>
+
+#include "cli/option_kinds.h"
+#include "cli/options.h"
 
 namespace holdfast::cli {
 
 // option_groups_model.cc: the model and how it runs.
-[[nodiscard]] OptionGroup model_group();
-[[nodiscard]] OptionGroup context_group();
-[[nodiscard]] OptionGroup reuse_group();
-[[nodiscard]] OptionGroup speculation_group();
-[[nodiscard]] OptionGroup compute_group();
-[[nodiscard]] OptionGroup rope_group();
+[[nodiscard]] OptionGroup model_group(ServeOptions& o);
+[[nodiscard]] OptionGroup context_group(ServeOptions& o);
+[[nodiscard]] OptionGroup reuse_group(ServeOptions& o);
+[[nodiscard]] OptionGroup speculation_group(ServeOptions& o);
+[[nodiscard]] OptionGroup compute_group(ServeOptions& o);
+[[nodiscard]] OptionGroup rope_group(ServeOptions& o);
 
 // option_groups_server.cc: the program around it.
-[[nodiscard]] OptionGroup server_group();
-[[nodiscard]] OptionGroup log_group();
+[[nodiscard]] OptionGroup server_group(ServeOptions& o);
+[[nodiscard]] OptionGroup log_group(ServeOptions& o);
 
 // option_groups_request.cc: what a request gets when it does not say otherwise.
-[[nodiscard]] OptionGroup chat_group();
-[[nodiscard]] OptionGroup sampling_group();
+[[nodiscard]] OptionGroup chat_group(ServeOptions& o);
+[[nodiscard]] OptionGroup sampling_group(ServeOptions& o);
 
 // option_groups_llama_server.cc: llama-server's, which --help does not show.
 [[nodiscard]] OptionGroup no_effect_group();
 [[nodiscard]] OptionGroup unsupported_group();
+
+// All of them, in the order of --help.
+[[nodiscard]] inline std::vector<OptionGroup> serve_option_groups(ServeOptions& o) {
+  return {model_group(o),   context_group(o), reuse_group(o),    speculation_group(o),
+          compute_group(o), server_group(o),  chat_group(o),     sampling_group(o),
+          rope_group(o),    log_group(o),     no_effect_group(), unsupported_group()};
+}
+
+// `-fa on`, and 1 and 0 for those who write scripts.
+[[nodiscard]] inline OptionKind on_off_auto(OnOffAuto& field) {
+  return option_kinds::choice(field, {{"on", OnOffAuto::kOn},
+                                      {"off", OnOffAuto::kOff},
+                                      {"auto", OnOffAuto::kAuto},
+                                      {"1", OnOffAuto::kOn},
+                                      {"0", OnOffAuto::kOff}});
+}
 
 }  // namespace holdfast::cli

@@ -7,18 +7,16 @@
 namespace holdfast::cli {
 namespace {
 
-OptionKind nothing() {
-  return {"", [](ServeOptions&, std::string_view) { return true; },
-          [](const ServeOptions&) { return ""; }};
+Option row(std::string names, std::string value, std::string reason, Support support) {
+  return {std::move(names), std::move(value), {}, std::move(reason), "", "", support};
 }
 
 Option no_effect(std::string names, std::string value, std::string reason) {
-  return {std::move(names),  std::move(value), "", nothing(), std::move(reason), "",
-          Support::kNoEffect};
+  return row(std::move(names), std::move(value), std::move(reason), Support::kNoEffect);
 }
 
 Option unsupported(std::string names, std::string value, std::string reason) {
-  return {std::move(names), std::move(value), "", nothing(), std::move(reason), "", Support::kNone};
+  return row(std::move(names), std::move(value), std::move(reason), Support::kNone);
 }
 
 }  // namespace

@@ -6,74 +6,70 @@ namespace {
 
 using namespace option_kinds;
 
-using O = ServeOptions;
-
-OptionKind verbose() {
-  return {"on or off",
-          [](ServeOptions& options, std::string_view value) {
-            const auto truth = truth_of(value);
-            if (truth.value_or(false)) options.log_level = env::LogLevel::kDebug;
+OptionKind verbose(env::LogLevel& field) {
+  return {"on or off", [&field](std::string_view text) {
+            const auto truth = truth_of(text);
+            if (truth.value_or(false)) field = env::LogLevel::kDebug;
             return truth.has_value();
-          },
-          [](const ServeOptions&) { return ""; }};
+          }};
 }
 
 }  // namespace
 
 // clang-format off
-OptionGroup server_group() {
+OptionGroup server_group(ServeOptions& o) {
   return {"Server", {
-      {"--host", "ADDRESS", "LLAMA_ARG_HOST", text(&O::host),
-       "Address to listen on. 0.0.0.0 lets other machines in: set --api-key then."},
-      {"--port", "N", "LLAMA_ARG_PORT", whole(&O::port, 0, 65535),
-       "Port to listen on; 0: any free one."},
-      {"--api-key", "KEY", "LLAMA_API_KEY", list(&O::api_keys, ListMode::kAppend),
-       "Key that a client must send; repeat it, or use commas, for several."},
-      {"--api-key-file", "FILE", "LLAMA_ARG_API_KEY_FILE", text(&O::api_key_file),
-       "Keys, one on each line; # begins a comment."},
-      {"--ssl-cert-file", "FILE", "LLAMA_ARG_SSL_CERT_FILE", text(&O::ssl_cert_file),
-       "Serve HTTPS with this certificate chain (PEM)."},
-      {"--ssl-key-file", "FILE", "LLAMA_ARG_SSL_KEY_FILE", text(&O::ssl_key_file),
-       "The certificate's private key (PEM)."},
-      {"--cors-origins", "LIST", "LLAMA_ARG_CORS_ORIGINS",
-       list(&O::cors_origins, ListMode::kReplace),
-       "Web origins that browsers may call from, with commas."},
-      {"-to, --timeout", "SECONDS", "LLAMA_ARG_TIMEOUT", whole(&O::timeout_s, 0, 7 * 86400),
-       "Longest time for one request, waiting included; 0: no limit."},
-      {"--queue-max", "N", "", whole(&O::queue_max, 0, 1'000'000),
+      {"--host", "ADDRESS", text(o.host),
+       "Address to listen on. 0.0.0.0 lets other machines in: set --api-key then.",
+       "LLAMA_ARG_HOST"},
+      {"--port", "N", whole(o.port, 0, 65535),
+       "Port to listen on; 0: any free one.", "LLAMA_ARG_PORT"},
+      {"--api-key", "KEY", list(o.api_keys, ListMode::kAppend),
+       "Key that a client must send; repeat it, or use commas, for several.", "LLAMA_API_KEY"},
+      {"--api-key-file", "FILE", text(o.api_key_file),
+       "Keys, one on each line; # begins a comment.", "LLAMA_ARG_API_KEY_FILE"},
+      {"--ssl-cert-file", "FILE", text(o.ssl_cert_file),
+       "Serve HTTPS with this certificate chain (PEM).", "LLAMA_ARG_SSL_CERT_FILE"},
+      {"--ssl-key-file", "FILE", text(o.ssl_key_file),
+       "The certificate's private key (PEM).", "LLAMA_ARG_SSL_KEY_FILE"},
+      {"--cors-origins", "LIST", list(o.cors_origins, ListMode::kReplace),
+       "Web origins that browsers may call from, with commas.", "LLAMA_ARG_CORS_ORIGINS"},
+      {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
+       "Longest time for one request, waiting included; 0: no limit.", "LLAMA_ARG_TIMEOUT"},
+      {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),
        "Requests that may wait for a slot; more are answered 503."},
-      {"--body-limit-mb", "N", "", whole(&O::body_limit_mb, 1, 4096),
+      {"--body-limit-mb", "N", whole(o.body_limit_mb, 1, 4096),
        "Largest request body in MiB."},
-      {"--connections-max", "N", "", whole(&O::connections_max, 1, 1'000'000),
+      {"--connections-max", "N", whole(o.connections_max, 1, 1'000'000),
        "Most connections at a time."},
-      {"--config", "FILE", "", text(&O::config_path),
+      {"--config", "FILE", text(o.config_path),
        "Read options from a file of `name = value` lines."},
   }};
 }
 
-OptionGroup log_group() {
+OptionGroup log_group(ServeOptions& o) {
   return {"Log and help", {
-      {"--log-level", "LEVEL", "",
-       choice(&O::log_level, {{"debug", env::LogLevel::kDebug}, {"info", env::LogLevel::kInfo},
-         {"warn", env::LogLevel::kWarn}, {"error", env::LogLevel::kError}}),
+      {"--log-level", "LEVEL",
+       choice(o.log_level, {{"debug", env::LogLevel::kDebug}, {"info", env::LogLevel::kInfo},
+       {"warn", env::LogLevel::kWarn}, {"error", env::LogLevel::kError}}),
        "debug, info, warn or error."},
-      {"-v, --verbose", "", "", verbose(),
+      {"-v, --verbose", "", verbose(o.log_level),
        "The same as --log-level debug."},
-      {"--log-format", "FORMAT", "",
-       choice(&O::log_format, {{"text", env::LogFormat::kText}, {"json", env::LogFormat::kJson}}),
+      {"--log-format", "FORMAT",
+       choice(o.log_format, {{"text", env::LogFormat::kText}, {"json", env::LogFormat::kJson}}),
        "text for people, json for programs."},
-      {"--log-file", "FILE", "LLAMA_ARG_LOG_FILE", text(&O::log_file),
-       "Write the log to this file too."},
-      {"--record", "FILE", "", text(&O::record),
+      {"--log-file", "FILE", text(o.log_file),
+       "Write the log to this file too.", "LLAMA_ARG_LOG_FILE"},
+      {"--record", "FILE", text(o.record),
        "Record what the cache decides, and why, in a new file: all prompts as token ids, times, what "
        "was kept and dropped. `holdfast replay FILE` shows it, and reproduces it without the model."},
-      {"--record-private", "", "", flag(&O::record_private),
+      {"--record-private", "", flag(o.record_private),
        "Record no token id and no text: only lengths, times, and where prompts agree. Enough to "
        "reproduce every decision, and fit to be sent to others."},
-      {"-h, --help", "", "", flag(&O::show_help),
-       "This text.", "", Support::kCommandLineOnly},
-      {"--version", "", "", flag(&O::show_version),
-       "The version.", "", Support::kCommandLineOnly},
+      {"-h, --help", "", flag(o.show_help),
+       "This text.", "", "", Support::kCommandLineOnly},
+      {"--version", "", flag(o.show_version),
+       "The version.", "", "", Support::kCommandLineOnly},
   }};
 }
 // clang-format on

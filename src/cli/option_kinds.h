@@ -1,187 +1,125 @@
-// Kinds of option: how a text is validated and stored, and how a default is shown.
+// Kinds of option: each validates a text, stores it in a field, and shows the field's default.
 //
-//   OptionKind kind = option_kinds::whole(&ServeOptions::port, 0, 65535);
-//   kind.set(options, "8080")   true, and options.port is 8080
-//   kind.set(options, "x")      false: the port needs `kind.expects`
-//   kind.show(ServeOptions{})   "8080", for --help
+//   OptionKind kind = option_kinds::whole(options.port, 0, 65535);
+//   kind.set("8080")   true, and options.port is 8080
+//   kind.set("x")      false: the option needs `kind.expects`
+//   kind.shown         "8080": what the field held before, for --help
 //
-// A field is whatever std::invoke turns a ServeOptions into a reference with: a
-// pointer to a member, or in_sampling() of one. Kinds that one option alone has
-// lie beside that option (option_groups_*.cc).
+// Kinds that one option alone has lie beside that option.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cli/command_syntax.h"
 #include "cli/option_values.h"
-#include "cli/options.h"
 #include "cli/text_parts.h"
 
-namespace holdfast::cli {
-
-struct OptionKind {
-  std::string expects;  // completes "--parallel needs ..."
-  // Returns whether `text` is such a value; where it is not, its field may be spoilt.
-  std::function<bool(ServeOptions&, std::string_view text)> set;
-  // Empty: --help shows no default.
-  std::function<std::string(const ServeOptions&)> show;
-};
-
 // Short names, for the tables of options only.
-namespace option_kinds {
+namespace holdfast::cli::option_kinds {
 
-template <typename Member>
-auto in_sampling(Member member) {
-  return [member](auto& options) -> auto& { return options.sampling.*member; };
+// Fields may be optional; the default is then somebody else's.
+template <typename T>
+[[nodiscard]] std::string shown_number(const T& field) {
+  if constexpr (std::is_integral_v<T>) return std::to_string(field);
+  return show_number(static_cast<double>(field));
+}
+template <typename T>
+[[nodiscard]] std::string shown_number(const std::optional<T>&) {
+  return "";
+}
+template <typename T>
+void store(T& field, auto value) {
+  field = static_cast<T>(value);
+}
+template <typename T>
+void store(std::optional<T>& field, auto value) {
+  field = static_cast<T>(value);
 }
 
-template <typename Field>
-using ValueOf = std::remove_cvref_t<std::invoke_result_t<Field, ServeOptions&>>;
-
-template <typename Field, typename Parse>
-OptionKind integer(Field field, std::int64_t min, std::int64_t max, Parse parse,
-                   std::string expects) {
+// `parse` turns a text into an optional number.
+template <typename Field, typename Number, typename Parse>
+OptionKind number(Field& field, Number min, Number max, Parse parse, std::string expects) {
   return {std::move(expects),
-          [=](ServeOptions& options, std::string_view text) {
+          [=, &field](std::string_view text) {
             const auto value = parse(text);
             if (!value || *value < min || *value > max) return false;
-            std::invoke(field, options) = static_cast<ValueOf<Field>>(*value);
+            store(field, *value);
             return true;
           },
-          [=](const ServeOptions& o) { return std::to_string(std::invoke(field, o)); }};
+          shown_number(field)};
 }
 
-inline std::string range_text(std::int64_t min, std::int64_t max) {
-  return "from " + std::to_string(min) + " to " + std::to_string(max);
-}
+[[nodiscard]] std::string range_text(std::int64_t min, std::int64_t max);
 
 template <typename Field>
-OptionKind whole(Field field, std::int64_t min, std::int64_t max) {
-  return integer(field, min, max, number_of<std::int64_t>,
-                 "a whole number " + range_text(min, max));
+OptionKind whole(Field& field, std::int64_t min, std::int64_t max) {
+  return number(field, min, max, number_of<std::int64_t>, "a whole number " + range_text(min, max));
 }
 
 // A number of tokens.
 template <typename Field>
-OptionKind tokens(Field field, std::int64_t min, std::int64_t max = std::int64_t{1} << 30) {
-  return integer(field, min, max, count_of,
-                 "a number of tokens " + range_text(min, max) + " (8192, or 8k)");
+OptionKind tokens(Field& field, std::int64_t min, std::int64_t max = std::int64_t{1} << 30) {
+  return number(field, min, max, count_of,
+                "a number of tokens " + range_text(min, max) + " (8192, or 8k)");
 }
 
 template <typename Field>
-OptionKind real(Field field, double min, double max = std::numeric_limits<float>::max()) {
+OptionKind real(Field& field, double min, double max = std::numeric_limits<float>::max()) {
   const bool open = max == std::numeric_limits<float>::max();
   const std::string range = open ? " of at least " + show_number(min)
                                  : " from " + show_number(min) + " to " + show_number(max);
-  return {"a number" + range,
-          [=](ServeOptions& options, std::string_view text) {
-            const auto value = number_of<double>(text);
-            if (!value || *value < min || *value > max) return false;
-            std::invoke(field, options) = static_cast<float>(*value);
-            return true;
-          },
-          [=](const ServeOptions& o) { return show_number(std::invoke(field, o)); }};
+  return number(field, min, max, number_of<double>, "a number" + range);
 }
 
+// The kind with another text for the default.
+[[nodiscard]] OptionKind with_default(OptionKind kind, std::string shown);
 // Negative means that the model decides.
-template <typename Field>
-OptionKind real_or_model(Field field) {
-  OptionKind kind = real(field, -1.0);
-  kind.show = [](const ServeOptions&) { return "from the model"; };
-  return kind;
-}
+[[nodiscard]] OptionKind real_or_model(float& field);
 
-template <typename Field>
-OptionKind text(Field field) {
-  return {"a text that is not empty",
-          [=](ServeOptions& options, std::string_view value) {
-            std::invoke(field, options) = std::string(value);
-            return !value.empty();
-          },
-          [=](const ServeOptions& o) { return std::invoke(field, o); }};
-}
-
+[[nodiscard]] OptionKind text(std::string& field);  // never empty
+[[nodiscard]] OptionKind any_text(std::string& field);
 // Two options for one thing: the later one counts.
-template <typename Field, typename Other>
-OptionKind text_instead_of(Field field, Other other) {
-  OptionKind kind = text(field);
-  kind.set = [set = kind.set, other](ServeOptions& options, std::string_view value) {
-    std::invoke(other, options).clear();
-    return set(options, value);
-  };
-  return kind;
-}
+[[nodiscard]] OptionKind text_instead_of(std::string& field, std::string& other);
 
-template <typename Field>
-OptionKind flag(Field field) {
-  return {"on or off",
-          [=](ServeOptions& options, std::string_view value) {
-            const auto truth = truth_of(value);
-            if (truth) std::invoke(field, options) = *truth;
-            return truth.has_value();
-          },
-          [=](const ServeOptions& o) { return std::invoke(field, o) ? "on" : ""; }};
-}
+[[nodiscard]] OptionKind flag(bool& field);
+// The option turns the field off.
+[[nodiscard]] OptionKind turn_off(bool& field);
+
+enum class ListMode { kAppend, kReplace };
+[[nodiscard]] OptionKind list(std::vector<std::string>& field, ListMode mode,
+                              std::string_view separators = ",");
+// Numbers from 0 to `max`, in place of what was there.
+[[nodiscard]] OptionKind numbers(std::vector<float>& field, float max, std::string_view separators,
+                                 std::string expects);
 
 template <typename Value>
-using Names = std::vector<std::pair<std::string, Value>>;
-
-template <typename Field>
-OptionKind choice(Field field, Names<ValueOf<Field>> names) {
+OptionKind choice(Value& field, std::vector<std::pair<std::string, Value>> names) {
   std::vector<std::string> words;
-  for (const auto& [name, value] : names) words.push_back(name);
+  std::string shown;
+  for (const auto& [name, value] : names) {
+    words.push_back(name);
+    if (value == field && shown.empty()) shown = name;
+  }
   return {"one of " + join(words, ", "),
-          [=](ServeOptions& options, std::string_view text) {
+          [names = std::move(names), &field](std::string_view text) {
             for (const auto& [name, value] : names) {
-              if (name == text) return std::invoke(field, options) = value, true;
+              if (name == text) return field = value, true;
             }
             return false;
           },
-          [=](const ServeOptions& options) -> std::string {
-            for (const auto& [name, value] : names) {
-              if (value == std::invoke(field, options)) return name;
-            }
-            return "";
-          }};
+          shown};
 }
 
-template <typename Field>
-OptionKind word(Field field, std::initializer_list<std::string> words) {
-  Names<std::string> names;
-  for (const std::string& name : words) names.emplace_back(name, name);
-  return choice(field, std::move(names));
-}
+[[nodiscard]] OptionKind word(std::string& field, std::initializer_list<std::string> words);
 
-template <typename Field>
-OptionKind on_off_auto(Field field) {
-  return choice(field, {{"on", OnOffAuto::kOn},
-                        {"off", OnOffAuto::kOff},
-                        {"auto", OnOffAuto::kAuto},
-                        {"1", OnOffAuto::kOn},
-                        {"0", OnOffAuto::kOff}});
-}
+[[nodiscard]] Option help_option(bool& asked);
 
-enum class ListMode { kAppend, kReplace };
-
-template <typename Field>
-OptionKind list(Field field, ListMode mode, std::string_view separators = ",") {
-  return {"at least one item that is not empty",
-          [=](ServeOptions& options, std::string_view text) {
-            auto& items = std::invoke(field, options);
-            if (mode == ListMode::kReplace) items.clear();
-            const auto parts = split(text, separators);
-            items.insert(items.end(), parts.begin(), parts.end());
-            return !parts.empty();
-          },
-          [=](const ServeOptions& o) { return join(std::invoke(field, o), ","); }};
-}
-
-}  // namespace option_kinds
-}  // namespace holdfast::cli
+}  // namespace holdfast::cli::option_kinds

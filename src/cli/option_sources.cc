@@ -1,57 +1,55 @@
 #include "cli/option_sources.h"
 
-#include <algorithm>
-#include <iterator>
-#include <map>
+#include <set>
 #include <utility>
 
 namespace holdfast::cli {
 namespace {
 
-// What no higher source overrides, lowest source first.
-Assignments strongest(Assignments all) {
-  std::map<const Option*, OptionSource> highest;
-  for (const Assignment& given : all) {
-    OptionSource& source = highest.try_emplace(given.option, given.source).first->second;
-    source = std::max(source, given.source);
-  }
-  std::erase_if(all, [&](const Assignment& a) { return a.source != highest.at(a.option); });
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Assignment& a, const Assignment& b) { return a.source < b.source; });
-  return all;
+Error unexpected_word(const std::string& word) {
+  const std::string hint =
+      word.ends_with(".gguf") ? "; did you mean --model " + word + "?" : "; options begin with -";
+  return invalid_argument(word, "unexpected argument " + word + hint);
 }
 
-std::string config_path_of(const Assignments& given) {
-  const Option* const config = find_option("--config").value().option;
-  std::string path;
-  for (const Assignment& assignment : strongest(given)) {
-    if (assignment.option == config) path = assignment.value;
-  }
-  return path;
+bool asks_for_help(const CommandLine& line) {
+  return !line.options.empty() && line.options[0].option->support == Support::kCommandLineOnly;
 }
 
-// Everything given, in all sources.
-Result<Assignments> gather(std::span<const std::string> args, const Environment& env,
-                           const FileReader& files) {
-  auto given = from_arguments(args);
-  if (!given) return given.error();
-  Assignments all = std::move(given).value();
-  std::ranges::move(from_environment(env), std::back_inserter(all));
-  const std::string path = config_path_of(all);
-  if (path.empty()) return all;
-  auto config = from_config(path, files);
-  if (!config) return config.error();
-  std::ranges::move(config.value(), std::back_inserter(all));
+// What no higher source overrides, the lowest source first.
+GivenOptions without_overridden(std::vector<GivenOptions> highest_first) {
+  GivenOptions all;
+  std::set<const Option*> seen;
+  for (GivenOptions& source : highest_first) {
+    std::erase_if(source, [&](const GivenOption& given) { return seen.contains(given.option); });
+    for (const GivenOption& given : source) seen.insert(given.option);
+    all.insert(all.begin(), source.begin(), source.end());
+  }
   return all;
 }
 
 }  // namespace
 
-Result<Assignments> gather_assignments(std::span<const std::string> args, const Environment& env,
-                                       const FileReader& files) {
-  auto all = gather(args, env, files);
-  if (!all) return all;
-  return strongest(std::move(all).value());
+Result<GivenOptions> gather_options(const CommandSyntax& syntax, std::span<const std::string> args,
+                                    const Environment& env, const FileReader& files) {
+  const OptionNames names(syntax.groups);
+  const auto line = read_command_line(syntax, args);
+  if (!line) return line.error();
+  if (asks_for_help(*line)) return line->options;
+  if (!line->words.empty()) return unexpected_word(line->words.front());
+  std::vector<GivenOptions> sources = {line->options, from_environment(env, names),
+                                       from_llama_environment(env, names)};
+  const Option* const config = names.find("--config")->option;
+  std::string path;
+  for (const GivenOption& given : without_overridden(sources)) {
+    if (given.option == config) path = given.value;
+  }
+  if (!path.empty()) {
+    auto read = from_config(path, files, names);
+    if (!read) return read;
+    sources.push_back(std::move(*read));
+  }
+  return without_overridden(std::move(sources));
 }
 
 }  // namespace holdfast::cli

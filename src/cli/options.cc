@@ -6,29 +6,25 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "cli/option_groups.h"
 #include "cli/option_sources.h"
 #include "cli/text_parts.h"
 
 namespace holdfast::cli {
 namespace {
 
-Result<void> apply(const Assignment& given, Parsed& parsed) {
+Result<void> apply(const GivenOption& given, std::vector<std::string>& notes) {
   const Option& option = *given.option;
   if (option.support == Support::kNone) {
     return invalid_argument(given.name, given.subject + " is not supported: " + option.help);
   }
   if (option.support == Support::kNoEffect) {
-    parsed.notes.push_back(given.name + " has no effect: " + option.help);
+    notes.push_back(given.name + " has no effect: " + option.help);
     return {};
   }
-  if (!option.kind.set(parsed.options, given.value)) {
-    return invalid_argument(given.name, given.subject + " needs " + option.kind.expects +
-                                            ", not \"" + given.value + "\"");
-  }
-  return {};
+  return set_option(given);
 }
 
 Result<void> read_api_keys(ServeOptions& options, const FileReader& files) {
@@ -80,32 +76,29 @@ void note_open_server(const ServeOptions& options, std::vector<std::string>& not
                   " can use this server; --api-key or --api-key-file closes it");
 }
 
-std::optional<Parsed> help_or_version(std::span<const std::string> args) {
-  Parsed parsed;
-  for (const std::string& argument : args) {
-    if (argument == "-h" || argument == "--help") parsed.options.show_help = true;
-    if (argument == "--version") parsed.options.show_version = true;
-  }
-  if (parsed.options.show_help || parsed.options.show_version) return parsed;
-  return std::nullopt;
+// Options that were set before files are read and notes are made.
+Result<void> complete(const Environment& env, const FileReader& files, const OptionNames& names,
+                      Parsed& parsed) {
+  ServeOptions& options = parsed.options;
+  if (const auto read = read_api_keys(options, files); !read) return read;
+  if (const auto read = read_template(options, files); !read) return read;
+  if (const auto sound = reconcile(options); !sound) return sound;
+  note_open_server(options, parsed.notes);
+  note_misspelled(env, names, parsed.notes);
+  return {};
 }
 
-Result<Parsed> parse(std::span<const std::string> args, const Environment& env,
-                     const FileReader& files) {
-  if (const auto instead = help_or_version(args)) return *instead;
-  auto given = gather_assignments(args, env, files);
-  if (!given) return given.error();
-  Parsed parsed;
-  for (const Assignment& assignment : given.value()) {
-    if (const auto applied = apply(assignment, parsed); !applied) return applied.error();
-  }
+Result<void> parse(std::span<const std::string> args, const Environment& env,
+                   const FileReader& files, Parsed& parsed) {
   ServeOptions& options = parsed.options;
-  if (const auto read = read_api_keys(options, files); !read) return read.error();
-  if (const auto read = read_template(options, files); !read) return read.error();
-  if (const auto sound = reconcile(options); !sound) return sound.error();
-  note_open_server(options, parsed.notes);
-  note_misspelled(env, parsed.notes);
-  return parsed;
+  const CommandSyntax syntax{.command = "", .groups = serve_option_groups(options)};
+  const auto given = gather_options(syntax, args, env, files);
+  if (!given) return given.error();
+  for (const GivenOption& one : *given) {
+    if (const auto applied = apply(one, parsed.notes); !applied) return applied;
+  }
+  if (options.show_help || options.show_version) return {};
+  return complete(env, files, OptionNames(syntax.groups), parsed);
 }
 
 // Messages are put together in many places, file readers among them; all end here.
@@ -144,8 +137,8 @@ Result<std::string> read_file(const std::string& path) {
 
 Result<Parsed> parse_serve_options(std::span<const std::string> args, const Environment& env,
                                    const FileReader& files) {
-  auto parsed = parse(args, env, files);
-  if (!parsed) return as_sentence(parsed.error());
+  Parsed parsed;
+  if (const auto done = parse(args, env, files, parsed); !done) return as_sentence(done.error());
   return parsed;
 }
 

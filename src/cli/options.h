@@ -1,7 +1,7 @@
 // The options of `holdfast serve`.
 //
-// One table (option_table.h) lists every option once: its names, its value, its
-// help and the setter that validates it. The command line, the environment, the
+// One table (option_groups.h) lists every option once: its names, its value, its
+// help and the kind that validates it. The command line, the environment, the
 // config file and --help all follow from that table.
 //
 // Precedence, option by option:
@@ -169,8 +169,7 @@ using FileReader = std::function<Result<std::string>(const std::string& path)>;
                                                  const Environment& env,
                                                  const FileReader& files = read_file);
 
-// `holdfast --help` and `holdfast serve --help`, wrapped to `width` columns.
-[[nodiscard]] std::string overview_help(int width = 80);
+// `holdfast serve --help`, wrapped to `width` columns.
 [[nodiscard]] std::string serve_help(int width = 80);
 
 }  // namespace holdfast::cli

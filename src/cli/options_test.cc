@@ -269,7 +269,6 @@ TEST_F(OptionsTest, HelpTeachesAndFitsTheTerminal) {
   EXPECT_NE(help.find("-np, --parallel N"), std::string::npos);
   EXPECT_NE(help.find("Context tokens of each slot"), std::string::npos);
   EXPECT_EQ(help.find('\x01'), std::string::npos);
-  EXPECT_NE(overview_help().find("holdfast chat"), std::string::npos);
 }
 
 TEST_F(OptionsTest, EnvironmentOfSplitsAtTheFirstEqualsSign) {

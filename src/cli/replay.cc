@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -13,50 +12,46 @@
 #include "cache/advice.h"
 #include "cli/chat_json.h"
 #include "cli/chat_view.h"
-#include "cli/small_options.h"
+#include "cli/command_line.h"
+#include "cli/option_kinds.h"
 #include "record/recording_summary.h"
 #include "record/report_page.h"
 
 namespace holdfast::cli {
 namespace {
 
+using namespace option_kinds;
 using Json = nlohmann::ordered_json;
 
 constexpr int kExitDiffers = 1;
 
 // --- the command line -------------------------------------------------------------
 
-struct ReplayOption {
-  std::string name;
-  std::string value;  // empty: a flag
-  std::string help;
-  std::function<bool(ReplayOptions&, const std::string&)> set;
-};
-
-const std::vector<ReplayOption>& replay_options() {
-  static const std::vector<ReplayOption> options = {
-      {"--report", "OUT.html",
-       "Write a page to look at: every prompt, where the misses are, what they cost, and what to "
-       "change.",
-       [](ReplayOptions& o, const std::string& text) {
-         o.report = text;
-         return !text.empty();
-       }},
-      {"--json", "", "All receipts and differences, for programs.",
-       [](ReplayOptions& o, const std::string&) { return o.json = true; }},
-      {"--help", "", "This text.",
-       [](ReplayOptions& o, const std::string&) { return o.show_help = true; }},
-  };
-  return options;
+// clang-format off
+CommandSyntax replay_syntax(ReplayOptions& o) {
+  return {
+      .command = "holdfast replay",
+      .intro = "holdfast replay - what the cache of a recorded server did, done again on this "
+               "machine without the model: the same decisions and the same receipts, or the first "
+               "difference.",
+      .body =
+          "Examples:\n"
+          "  holdfast serve --record today.hfrec      record, until the server is stopped\n"
+          "  holdfast replay today.hfrec              is it the same, and where are the misses?\n"
+          "  holdfast replay today.hfrec --report today.html   a page to look at\n"
+          "  holdfast replay today.hfrec --json | jq '.requests[] | select(.missed > 500)'\n",
+      .groups = {{"Options", {
+          {"--report", "OUT.html", text(o.report),
+           "Write a page to look at: every prompt, where the misses are, what they cost, and what "
+           "to change."},
+          {"--json", "", flag(o.json), "All receipts and differences, for programs."},
+          help_option(o.show_help),
+      }}},
+      .closing = "Leaves with 0 where everything is the same, with 1 where something differs or "
+                 "the recording is not whole. To send a recording to others, make it with "
+                 "--record-private: then it holds no token and no text."};
 }
-
-const ReplayOption* find_replay_option(std::string_view name) {
-  if (name == "-h") name = "--help";
-  for (const ReplayOption& option : replay_options()) {
-    if (option.name == name) return &option;
-  }
-  return nullptr;
-}
+// clang-format on
 
 constexpr const char* kPoliciesMoved =
     "holdfast: cache policies are compared by holdfast-policy, with the same options. It is built "
@@ -173,50 +168,25 @@ Result<void> write_page(const std::string& path, const std::string& page) {
 
 Result<ReplayOptions> parse_replay_options(std::span<const std::string> args) {
   ReplayOptions options;
-  options.show_help = args.size() == 1 && args[0] == "help";
-  for (std::size_t at = 0; at < args.size();) {
-    if (args[at].starts_with('-')) {
-      if (const auto taken = take_small_option(args, at, options, replay_options(),
-                                               find_replay_option, "holdfast replay");
-          !taken)
-        return taken.error();
-      continue;
-    }
-    if (!options.file.empty()) {
-      return invalid_argument("FILE",
-                              "one recording at a time: " + options.file + " or " + args[at]);
-    }
-    options.file = args[at++];
-  }
-  if (options.file.empty() && !options.show_help) {
+  const auto line = parse_command_line(replay_syntax(options), args);
+  if (!line) return line.error();
+  const std::vector<std::string>& words = line->words;
+  if (words == std::vector<std::string>{"help"}) options.show_help = true;
+  if (options.show_help) return options;
+  if (words.empty()) {
     return invalid_argument("FILE",
                             "say which recording; `holdfast serve --record FILE` makes one");
   }
+  if (words.size() > 1) {
+    return invalid_argument("FILE", "one recording at a time: " + words[0] + " or " + words[1]);
+  }
+  options.file = words.front();
   return options;
 }
 
 std::string replay_help(int width) {
-  std::string text = wrap_text(
-      "holdfast replay - what the cache of a recorded server did, done again on this machine "
-      "without the model: the same decisions and the same receipts, or the first difference.",
-      width, 0);
-  text +=
-      "\nExamples:\n"
-      "  holdfast serve --record today.hfrec      record, until the server is stopped\n"
-      "  holdfast replay today.hfrec              is it the same, and where are the misses?\n"
-      "  holdfast replay today.hfrec --report today.html   a page to look at\n"
-      "  holdfast replay today.hfrec --json | jq '.requests[] | select(.missed > 500)'\n"
-      "\nOptions:\n";
-  for (const ReplayOption& option : replay_options()) {
-    const std::string left = "  " + option.name + (option.value.empty() ? "" : " " + option.value);
-    text += left + wrap_text(option.help, width, 22).substr(left.size());
-  }
-  return text + "\n" +
-         wrap_text(
-             "Leaves with 0 where everything is the same, with 1 where something differs or "
-             "the recording is not whole. To send a recording to others, make it with "
-             "--record-private: then it holds no token and no text.",
-             width, 0);
+  ReplayOptions options;
+  return command_help(replay_syntax(options), width);
 }
 
 std::string replay_text(const record::ReplayOutcome& outcome, const std::string& name) {
