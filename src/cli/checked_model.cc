@@ -50,17 +50,18 @@ std::string build_of(const std::string& library) {
 std::string key_of(const ServeOptions& options, const engine::EngineSetting& asked,
                    const std::string& digest) {
   const auto number = [](auto value) { return std::to_string(value); };
-  cache::Fingerprint facts = fingerprint_of(options, {digest, asked, options.grid_step, false});
+  cache::Fingerprint facts =
+      fingerprint_of(options, {digest, asked, options.reuse.grid_step, false});
   facts.add("check", number(engine::kConformanceVersion))
-      .add("slots", number(options.parallel) + "/" + number(asked.together))
-      .add("context", number(options.ctx_size))
-      .add("drafts", number(asked.drafts) + "/" + number(static_cast<int>(options.spec)) + "/" +
-                         number(options.draft_max))
-      .add("threads", number(options.threads) + "/" + number(options.threads_batch))
+      .add("slots", number(options.context.parallel) + "/" + number(asked.together))
+      .add("context", number(options.context.size))
+      .add("drafts", number(asked.drafts) + "/" + number(static_cast<int>(options.drafts.source)) +
+                         "/" + number(options.drafts.max))
+      .add("threads", number(options.compute.threads) + "/" + number(options.compute.threads_batch))
       .add("libllama", build_of(llama::engine_folder() + "/libllama.so"));
-  if (!options.draft_model.empty()) {
-    const auto draft = cache::model_digest(options.draft_model);
-    facts.add("draft model", draft ? *draft : options.draft_model);
+  if (!options.drafts.model.empty()) {
+    const auto draft = cache::model_digest(options.drafts.model);
+    facts.add("draft model", draft ? *draft : options.drafts.model);
   }
   for (const llama::CpuVariant& variant : llama::cpu_variants()) {
     if (variant.name == asked.cpu_variant) facts.add("library", build_of(variant.path));

@@ -48,16 +48,16 @@ ModelFacts facts_of(const CheckedModel& checked) {
 
 // What the whole check found is what the server would: it begins there.
 void remember(const ServeOptions& options, const CheckedModel& checked) {
-  if (!checked.key.empty()) CheckMemory(options.cache_dir).remember(checked.key, checked.record);
+  if (!checked.key.empty()) CheckMemory(options.reuse.dir).remember(checked.key, checked.record);
 }
 
 // What of the folder this engine could use, with the model and these options.
 std::optional<UsableStates> states_for(const ServeOptions& options, const CheckedModel& checked) {
-  if (options.cache_dir.empty() || options.cache_dir == "off") return std::nullopt;
+  if (options.reuse.dir.empty() || options.reuse.dir == "off") return std::nullopt;
   tier::DiskOptions disk;
   disk.role = tier::StoreRole::kReader;
   const auto folder =
-      tier::CacheFolder::open(options.cache_dir, std::move(disk), env::SteadyClock().unix_ms());
+      tier::CacheFolder::open(options.reuse.dir, std::move(disk), env::SteadyClock().unix_ms());
   if (!folder) return std::nullopt;
   const engine::ModelCard& card = checked.model.text->card();
   const bool stretched = checked.model.engine->context_tokens() > card.context_original;
@@ -76,7 +76,7 @@ std::optional<UsableStates> states_for(const ServeOptions& options, const Checke
 }
 
 void examine_model(const ServeOptions& options, DoctorReport& report) {
-  const CheckMemory memory(options.cache_dir);
+  const CheckMemory memory(options.reuse.dir);
   auto checked = load_checked_model(options, CheckExtent::kWhole, memory, nullptr);
   if (!checked) {
     report.problems.push_back(checked.error().message);
@@ -101,7 +101,7 @@ void look_for_problems(const ServeOptions& options, DoctorReport& report) {
   }
   if (!report.model) return;
   const ModelFacts& model = *report.model;
-  if (options.ctx_size == 0 && model.context < model.trained) {
+  if (options.context.size == 0 && model.context < model.trained) {
     report.problems.push_back(
         "A slot holds " + std::to_string(model.context) + " of the " +
         std::to_string(model.trained) +
@@ -144,7 +144,7 @@ int doctor_main(std::vector<std::string> args, const Environment& env) {
     std::fputs(doctor_help().c_str(), stdout);
     return 0;
   }
-  if (options.cache_dir.empty()) options.cache_dir = default_cache_dir(env);
+  if (options.reuse.dir.empty()) options.reuse.dir = default_cache_dir(env);
   (void)env::Log::configure(
       {.level = env::LogLevel::kWarn, .format = env::LogFormat::kText, .file = ""});
   llama::set_llama_log([](int, const std::string&) {});
@@ -152,7 +152,7 @@ int doctor_main(std::vector<std::string> args, const Environment& env) {
   DoctorReport report;
   report.program = std::string("holdfast ") + HOLDFAST_VERSION;
   report.machine = machine_facts();
-  report.disk = disk_facts(options.cache_dir);
+  report.disk = disk_facts(options.reuse.dir);
   examine_model(options, report);
   report.engine = llama::llama_library_info();
   report.engine_folder = llama::engine_folder();

@@ -40,7 +40,7 @@ int serve(const std::vector<std::string>& args, const Environment& env) {
   if (!parsed) return complain(parsed.error().message + " Try 'holdfast serve --help'.");
   if (parsed->options.show_help) return print(serve_help());
   if (parsed->options.show_version) return print_version();
-  std::string& cache_dir = parsed->options.cache_dir;
+  std::string& cache_dir = parsed->options.reuse.dir;
   if (cache_dir.empty()) cache_dir = default_cache_dir(env);
   return run_server(*parsed);
 }

@@ -10,20 +10,20 @@
 namespace holdfast::cli {
 
 // option_groups_model.cc: the model and how it runs.
-[[nodiscard]] OptionGroup model_group(ServeOptions& o);
-[[nodiscard]] OptionGroup context_group(ServeOptions& o);
-[[nodiscard]] OptionGroup reuse_group(ServeOptions& o);
-[[nodiscard]] OptionGroup speculation_group(ServeOptions& o);
-[[nodiscard]] OptionGroup compute_group(ServeOptions& o);
-[[nodiscard]] OptionGroup rope_group(ServeOptions& o);
+[[nodiscard]] OptionGroup model_group(ModelOptions& o);
+[[nodiscard]] OptionGroup context_group(ContextOptions& o);
+[[nodiscard]] OptionGroup reuse_group(ReuseOptions& o);
+[[nodiscard]] OptionGroup speculation_group(DraftOptions& o);
+[[nodiscard]] OptionGroup compute_group(ComputeOptions& o);
+[[nodiscard]] OptionGroup rope_group(RopeOptions& o);
 
 // option_groups_server.cc: the program around it.
-[[nodiscard]] OptionGroup server_group(ServeOptions& o);
+[[nodiscard]] OptionGroup server_group(ServerOptions& o);
 [[nodiscard]] OptionGroup log_group(ServeOptions& o);
 
 // option_groups_request.cc: what a request gets when it does not say otherwise.
 [[nodiscard]] OptionGroup chat_group(ServeOptions& o);
-[[nodiscard]] OptionGroup sampling_group(ServeOptions& o);
+[[nodiscard]] OptionGroup sampling_group(engine::SamplingParams& o);
 
 // option_groups_llama_server.cc: llama-server's, which --help does not show.
 [[nodiscard]] OptionGroup no_effect_group();
@@ -31,9 +31,18 @@ namespace holdfast::cli {
 
 // All of them, in the order of --help.
 [[nodiscard]] inline std::vector<OptionGroup> serve_option_groups(ServeOptions& o) {
-  return {model_group(o),   context_group(o), reuse_group(o),    speculation_group(o),
-          compute_group(o), server_group(o),  chat_group(o),     sampling_group(o),
-          rope_group(o),    log_group(o),     no_effect_group(), unsupported_group()};
+  return {model_group(o.model),
+          context_group(o.context),
+          reuse_group(o.reuse),
+          speculation_group(o.drafts),
+          compute_group(o.compute),
+          server_group(o.server),
+          chat_group(o),
+          sampling_group(o.sampling),
+          rope_group(o.rope),
+          log_group(o),
+          no_effect_group(),
+          unsupported_group()};
 }
 
 // `-fa on`, and 1 and 0 for those who write scripts.

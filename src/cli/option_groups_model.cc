@@ -62,16 +62,16 @@ OptionKind rope_scale(float& freq_scale) {
 }  // namespace
 
 // clang-format off
-OptionGroup model_group(ServeOptions& o) {
+OptionGroup model_group(ModelOptions& o) {
   return {"Model", {
-      {"-m, --model", "PATH", text(o.model_path),
+      {"-m, --model", "PATH", text(o.path),
        "The model, a GGUF file. Without it Holdfast serves its small pocket model, so that "
        "everything can be tried at once.", "LLAMA_ARG_MODEL"},
       {"-a, --alias", "NAME", list(o.aliases, ListMode::kAppend),
        "The model's name in the API; several with commas. Default: from the model.",
        "LLAMA_ARG_ALIAS"},
-      {"--mmap / --no-mmap", "", flag(o.mmap),
-       "Map the file into memory rather than read it.", "LLAMA_ARG_MMAP"},
+      {"--mmap / --no-mmap", "", flag(o.mmap), "Map the file into memory rather than read it.",
+       "LLAMA_ARG_MMAP"},
       {"--mlock / --no-mlock", "", flag(o.mlock),
        "Keep the model in RAM; the system may not swap it out.", "LLAMA_ARG_MLOCK"},
       {"--warmup / --no-warmup", "", flag(o.warmup),
@@ -80,11 +80,11 @@ OptionGroup model_group(ServeOptions& o) {
   }};
 }
 
-OptionGroup context_group(ServeOptions& o) {
+OptionGroup context_group(ContextOptions& o) {
   const std::initializer_list<std::string> types = {
       "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"};
   return {"Context and slots", {
-      {"-c, --ctx-size", "N", tokens(o.ctx_size, 0),
+      {"-c, --ctx-size", "N", tokens(o.size, 0),
        "Context tokens of each slot: what one conversation can hold. Memory is needed for slots x "
        "N. llama-server's unified cache shares one total among its slots, so the same number here "
        "means at least as much room for each conversation. 0: the model's own, less where memory "
@@ -107,36 +107,35 @@ OptionGroup context_group(ServeOptions& o) {
        "Keep all tokens of sliding-window layers, not only the window.", "LLAMA_ARG_SWA_FULL"},
       {"--latency-target", "MS", whole(o.latency_target_ms, 0, 3'600'000),
        "While answers are written, prompts are read and states are copied for no longer than about "
-       "this many milliseconds between two of their tokens, and for no longer than about 2048 tokens "
-       "take to be read. Less: answers flow more evenly, and prompts are read more slowly. 0: no "
-       "limit."},
+       "this many milliseconds between two of their tokens, and for no longer than about 2048 "
+       "tokens take to be read. Less: answers flow more evenly, and prompts are read more slowly. "
+       "0: no limit."},
       {"--deterministic / --no-deterministic", "", flag(o.deterministic),
        "The same request gives the same answer whatever else is running. Slower with several "
        "users."},
   }};
 }
 
-OptionGroup reuse_group(ServeOptions& o) {
+OptionGroup reuse_group(ReuseOptions& o) {
   return {"Reuse: what has been read is not read again", {
       {"-cram, --cache-ram", "MIB",
-       mebibytes(o.cache_ram_mib, kCacheRamUnlimited, "a quarter of the free memory"),
+       mebibytes(o.ram_mib, kCacheRamUnlimited, "a quarter of the free memory"),
        "Memory for states besides the slots, in MiB. What is worth least goes first when it is "
        "full. 0: none, only slots are continued; -1: no limit.", "LLAMA_ARG_CACHE_RAM"},
       {"--slot-snapshots", "N", whole(o.slot_snapshots, 0, 1024),
        "Models with recurrent or windowed layers: each slot may keep N snapshots of its own "
-       "conversation, to go back in it, even if --cache-ram is smaller than all of them. Memory "
-       "is then the larger of the two. 0: --cache-ram is never exceeded."},
+       "conversation, to go back in it, even if --cache-ram is smaller than all of them. Memory is "
+       "then the larger of the two. 0: --cache-ram is never exceeded."},
       {"--cache-dir", "DIR",
-       with_default(text(o.cache_dir), "holdfast/states in the user's cache folder"),
+       with_default(text(o.dir), "holdfast/states in the user's cache folder"),
        "Folder for states that survive a restart; off: none. One server at a time writes to it, "
        "others read. `holdfast cache` shows what is there."},
-      {"--cache-disk", "MIB",
-       mebibytes(o.cache_disk_mib, kCacheDiskAuto, "a tenth of the free space"),
+      {"--cache-disk", "MIB", mebibytes(o.disk_mib, kCacheDiskAuto, "a tenth of the free space"),
        "Most that the folder may hold, in MiB. What is worth least goes first."},
       {"--slot-save-path", "DIR", text(o.slot_save_path),
        "Folder for slots that clients save and restore by name: POST /slots/ID?action=save. It is "
        "made if missing. Without it only erase works."},
-      {"--cache-rest", "MS", whole(o.cache_rest_ms, 0, 3'600'000),
+      {"--cache-rest", "MS", whole(o.rest_ms, 0, 3'600'000),
        "How long a conversation rests before it is written, in milliseconds. The next turn often "
        "takes its place, and less is written; a crash loses what has not been."},
       {"--grid-step", "N", grid_step(o.grid_step),
@@ -157,42 +156,42 @@ OptionGroup reuse_group(ServeOptions& o) {
   }};
 }
 
-OptionGroup speculation_group(ServeOptions& o) {
+OptionGroup speculation_group(DraftOptions& o) {
   return {"Speculation: several tokens a step", {
       {"--spec", "KIND",
-       choice(o.spec, {{"auto", DraftSource::kAuto}, {"mtp", DraftSource::kMtp},
+       choice(o.source, {{"auto", DraftSource::kAuto}, {"mtp", DraftSource::kMtp},
          {"draft", DraftSource::kDraft}, {"ngram", DraftSource::kNgram}, {"off", DraftSource::kOff}}),
        "What guesses the next tokens, which the model then verifies in one step: its own "
        "multi-token head (mtp), a small model (draft, see --draft-model), a look at what was said "
        "before (ngram), or nothing. auto: the draft model if one is named, else the head if the "
        "file has one. Every token is still chosen by the model; how much is guessed "
        "adapts to what is measured."},
-      {"-md, --draft-model, --model-draft, --spec-draft-model", "PATH", text(o.draft_model),
+      {"-md, --draft-model, --model-draft, --spec-draft-model", "PATH", text(o.model),
        "A small model with the same vocabulary, a GGUF file.", "LLAMA_ARG_SPEC_DRAFT_MODEL"},
       {"--draft-max, --draft, --draft-n, --spec-draft-n-max", "N",
-       with_default(tokens(o.draft_max, 0, 64), "3, with n-grams 8"),
-       "The longest draft. A recurrent model keeps one more state for each of its "
-       "tokens, where it can.", "LLAMA_ARG_SPEC_DRAFT_N_MAX"},
-      {"--draft-min, --draft-n-min, --spec-draft-n-min", "N", tokens(o.draft_min, 0, 64),
+       with_default(tokens(o.max, 0, 64), "3, with n-grams 8"),
+       "The longest draft. A recurrent model keeps one more state for each of its tokens, where it "
+       "can.", "LLAMA_ARG_SPEC_DRAFT_N_MAX"},
+      {"--draft-min, --draft-n-min, --spec-draft-n-min", "N", tokens(o.min, 0, 64),
        "Shorter drafts are not tried.", "LLAMA_ARG_SPEC_DRAFT_N_MIN"},
-      {"--draft-p-min, --spec-draft-p-min", "P", real(o.draft_p_min, 0.0, 1.0),
+      {"--draft-p-min, --spec-draft-p-min", "P", real(o.p_min, 0.0, 1.0),
        "A draft ends before a token less likely than this.", "LLAMA_ARG_SPEC_DRAFT_P_MIN"},
-      {"--draft-adaptive / --no-draft-adaptive", "", flag(o.draft_adaptive),
+      {"--draft-adaptive / --no-draft-adaptive", "", flag(o.adaptive),
        "Draft less, or nothing, while that is faster. Off: always as much as --draft-max."},
       {"-ngld, --draft-gpu-layers, --gpu-layers-draft, --spec-draft-ngl", "N|auto|all",
-       gpu_layers(o.draft_gpu_layers),
-       "Layers of the draft model kept on the GPU.", "LLAMA_ARG_N_GPU_LAYERS_DRAFT"},
+       gpu_layers(o.gpu_layers), "Layers of the draft model kept on the GPU.",
+       "LLAMA_ARG_N_GPU_LAYERS_DRAFT"},
       {"--spec-synth-rates", "P,P,...",
-       numbers(o.draft_synthetic, 1, ",", "probabilities such as 0.8,0.7,0.6"),
+       numbers(o.synthetic, 1, ",", "probabilities such as 0.8,0.7,0.6"),
        "For benchmarks of models with random weights only: takes drafted tokens with these "
        "probabilities, by their place, whatever the model says. Answers are then meaningless."},
-      {"--spec-type", "TYPE", spec_type(o.spec),
-       "The same as --spec, in llama-server's words: none, draft-mtp, draft-simple, ngram-simple ...",
-       "LLAMA_ARG_SPEC_TYPE"},
+      {"--spec-type", "TYPE", spec_type(o.source),
+       "The same as --spec, in llama-server's words: none, draft-mtp, draft-simple, ngram-simple "
+       "...", "LLAMA_ARG_SPEC_TYPE"},
   }};
 }
 
-OptionGroup compute_group(ServeOptions& o) {
+OptionGroup compute_group(ComputeOptions& o) {
   return {"Processor and GPU", {
       {"--cpu-variant", "NAME", with_default(text(o.cpu_variant), "the best that is trusted"),
        "Which of the engine's builds for processors to use (haswell, zen4, ...); `holdfast doctor` "
@@ -215,8 +214,8 @@ OptionGroup compute_group(ServeOptions& o) {
        "Layers kept on the GPU.", "LLAMA_ARG_N_GPU_LAYERS"},
       {"-fa, --flash-attn", "on|off|auto", on_off_auto(o.flash_attn),
        "Flash attention: less memory for long contexts.", "LLAMA_ARG_FLASH_ATTN", "on"},
-      {"-dev, --device", "LIST", text(o.device),
-       "Devices to use, with commas.", "LLAMA_ARG_DEVICE"},
+      {"-dev, --device", "LIST", text(o.device), "Devices to use, with commas.",
+       "LLAMA_ARG_DEVICE"},
       {"-sm, --split-mode", "MODE", word(o.split_mode, {"none", "layer", "row", "tensor"}),
        "How several GPUs share a model: none, layer, row or tensor.", "LLAMA_ARG_SPLIT_MODE"},
       {"-mg, --main-gpu", "N", whole(o.main_gpu, 0, 255),
@@ -227,26 +226,26 @@ OptionGroup compute_group(ServeOptions& o) {
   }};
 }
 
-OptionGroup rope_group(ServeOptions& o) {
+OptionGroup rope_group(RopeOptions& o) {
   return {"Position encoding, for contexts beyond the model's own", {
-      {"--rope-scaling", "METHOD", word(o.rope_scaling, {"none", "linear", "yarn"}),
+      {"--rope-scaling", "METHOD", word(o.scaling, {"none", "linear", "yarn"}),
        "none, linear or yarn. Default: from the model.", "LLAMA_ARG_ROPE_SCALING_TYPE"},
-      {"--rope-scale", "X", rope_scale(o.rope_freq_scale),
-       "Stretch the context by X.", "LLAMA_ARG_ROPE_SCALE"},
-      {"--rope-freq-base", "X", real_or_model(o.rope_freq_base),
-       "RoPE base frequency.", "LLAMA_ARG_ROPE_FREQ_BASE"},
-      {"--rope-freq-scale", "X", real_or_model(o.rope_freq_scale),
+      {"--rope-scale", "X", rope_scale(o.freq_scale), "Stretch the context by X.",
+       "LLAMA_ARG_ROPE_SCALE"},
+      {"--rope-freq-base", "X", real_or_model(o.freq_base), "RoPE base frequency.",
+       "LLAMA_ARG_ROPE_FREQ_BASE"},
+      {"--rope-freq-scale", "X", real_or_model(o.freq_scale),
        "RoPE frequency factor, 1/--rope-scale.", "LLAMA_ARG_ROPE_FREQ_SCALE"},
       {"--yarn-orig-ctx", "N", tokens(o.yarn_orig_ctx, 0),
        "Context the model was trained with; 0: from the model.", "LLAMA_ARG_YARN_ORIG_CTX"},
-      {"--yarn-ext-factor", "X", real_or_model(o.yarn_ext_factor),
-       "YaRN extrapolation mix.", "LLAMA_ARG_YARN_EXT_FACTOR"},
-      {"--yarn-attn-factor", "X", real_or_model(o.yarn_attn_factor),
-       "YaRN attention scale.", "LLAMA_ARG_YARN_ATTN_FACTOR"},
-      {"--yarn-beta-fast", "X", real_or_model(o.yarn_beta_fast),
-       "YaRN low correction.", "LLAMA_ARG_YARN_BETA_FAST"},
-      {"--yarn-beta-slow", "X", real_or_model(o.yarn_beta_slow),
-       "YaRN high correction.", "LLAMA_ARG_YARN_BETA_SLOW"},
+      {"--yarn-ext-factor", "X", real_or_model(o.yarn_ext_factor), "YaRN extrapolation mix.",
+       "LLAMA_ARG_YARN_EXT_FACTOR"},
+      {"--yarn-attn-factor", "X", real_or_model(o.yarn_attn_factor), "YaRN attention scale.",
+       "LLAMA_ARG_YARN_ATTN_FACTOR"},
+      {"--yarn-beta-fast", "X", real_or_model(o.yarn_beta_fast), "YaRN low correction.",
+       "LLAMA_ARG_YARN_BETA_FAST"},
+      {"--yarn-beta-slow", "X", real_or_model(o.yarn_beta_slow), "YaRN high correction.",
+       "LLAMA_ARG_YARN_BETA_SLOW"},
   }};
 }
 // clang-format on

@@ -17,29 +17,28 @@ OptionKind verbose(env::LogLevel& field) {
 }  // namespace
 
 // clang-format off
-OptionGroup server_group(ServeOptions& o) {
+OptionGroup server_group(ServerOptions& o) {
   return {"Server", {
       {"--host", "ADDRESS", text(o.host),
        "Address to listen on. 0.0.0.0 lets other machines in: set --api-key then.",
        "LLAMA_ARG_HOST"},
-      {"--port", "N", whole(o.port, 0, 65535),
-       "Port to listen on; 0: any free one.", "LLAMA_ARG_PORT"},
+      {"--port", "N", whole(o.port, 0, 65535), "Port to listen on; 0: any free one.",
+       "LLAMA_ARG_PORT"},
       {"--api-key", "KEY", list(o.api_keys, ListMode::kAppend),
        "Key that a client must send; repeat it, or use commas, for several.", "LLAMA_API_KEY"},
       {"--api-key-file", "FILE", text(o.api_key_file),
        "Keys, one on each line; # begins a comment.", "LLAMA_ARG_API_KEY_FILE"},
       {"--ssl-cert-file", "FILE", text(o.ssl_cert_file),
        "Serve HTTPS with this certificate chain (PEM).", "LLAMA_ARG_SSL_CERT_FILE"},
-      {"--ssl-key-file", "FILE", text(o.ssl_key_file),
-       "The certificate's private key (PEM).", "LLAMA_ARG_SSL_KEY_FILE"},
+      {"--ssl-key-file", "FILE", text(o.ssl_key_file), "The certificate's private key (PEM).",
+       "LLAMA_ARG_SSL_KEY_FILE"},
       {"--cors-origins", "LIST", list(o.cors_origins, ListMode::kReplace),
        "Web origins that browsers may call from, with commas.", "LLAMA_ARG_CORS_ORIGINS"},
       {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
        "Longest time for one request, waiting included; 0: no limit.", "LLAMA_ARG_TIMEOUT"},
       {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),
        "Requests that may wait for a slot; more are answered 503."},
-      {"--body-limit-mb", "N", whole(o.body_limit_mb, 1, 4096),
-       "Largest request body in MiB."},
+      {"--body-limit-mb", "N", whole(o.body_limit_mb, 1, 4096), "Largest request body in MiB."},
       {"--connections-max", "N", whole(o.connections_max, 1, 1'000'000),
        "Most connections at a time."},
       {"--config", "FILE", text(o.config_path),
@@ -50,26 +49,24 @@ OptionGroup server_group(ServeOptions& o) {
 OptionGroup log_group(ServeOptions& o) {
   return {"Log and help", {
       {"--log-level", "LEVEL",
-       choice(o.log_level, {{"debug", env::LogLevel::kDebug}, {"info", env::LogLevel::kInfo},
+       choice(o.log.level, {{"debug", env::LogLevel::kDebug}, {"info", env::LogLevel::kInfo},
        {"warn", env::LogLevel::kWarn}, {"error", env::LogLevel::kError}}),
        "debug, info, warn or error."},
-      {"-v, --verbose", "", verbose(o.log_level),
-       "The same as --log-level debug."},
+      {"-v, --verbose", "", verbose(o.log.level), "The same as --log-level debug."},
       {"--log-format", "FORMAT",
-       choice(o.log_format, {{"text", env::LogFormat::kText}, {"json", env::LogFormat::kJson}}),
+       choice(o.log.format, {{"text", env::LogFormat::kText}, {"json", env::LogFormat::kJson}}),
        "text for people, json for programs."},
-      {"--log-file", "FILE", text(o.log_file),
-       "Write the log to this file too.", "LLAMA_ARG_LOG_FILE"},
-      {"--record", "FILE", text(o.record),
-       "Record what the cache decides, and why, in a new file: all prompts as token ids, times, what "
-       "was kept and dropped. `holdfast replay FILE` shows it, and reproduces it without the model."},
-      {"--record-private", "", flag(o.record_private),
+      {"--log-file", "FILE", text(o.log.file), "Write the log to this file too.",
+       "LLAMA_ARG_LOG_FILE"},
+      {"--record", "FILE", text(o.log.record),
+       "Record what the cache decides, and why, in a new file: all prompts as token ids, times, "
+       "what was kept and dropped. `holdfast replay FILE` shows it, and reproduces it without the "
+       "model."},
+      {"--record-private", "", flag(o.log.record_private),
        "Record no token id and no text: only lengths, times, and where prompts agree. Enough to "
        "reproduce every decision, and fit to be sent to others."},
-      {"-h, --help", "", flag(o.show_help),
-       "This text.", "", "", Support::kCommandLineOnly},
-      {"--version", "", flag(o.show_version),
-       "The version.", "", "", Support::kCommandLineOnly},
+      {"-h, --help", "", flag(o.show_help), "This text.", "", "", Support::kCommandLineOnly},
+      {"--version", "", flag(o.show_version), "The version.", "", "", Support::kCommandLineOnly},
   }};
 }
 // clang-format on

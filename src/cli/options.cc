@@ -28,40 +28,40 @@ Result<void> apply(const GivenOption& given, std::vector<std::string>& notes) {
 }
 
 Result<void> read_api_keys(ServeOptions& options, const FileReader& files) {
-  if (options.api_key_file.empty()) return {};
-  auto text = files(options.api_key_file);
+  if (options.server.api_key_file.empty()) return {};
+  auto text = files(options.server.api_key_file);
   if (!text) return text.error();
-  const std::size_t before = options.api_keys.size();
+  const std::size_t before = options.server.api_keys.size();
   for (const std::string& line : split(text.value(), "\n")) {
-    if (!line.starts_with('#')) options.api_keys.push_back(line);
+    if (!line.starts_with('#')) options.server.api_keys.push_back(line);
   }
   // Without this a server meant to be closed would stand open.
-  if (options.api_keys.size() > before) return {};
-  return invalid_argument("--api-key-file", options.api_key_file + " holds no key");
+  if (options.server.api_keys.size() > before) return {};
+  return invalid_argument("--api-key-file", options.server.api_key_file + " holds no key");
 }
 
 Result<void> read_template(ServeOptions& options, const FileReader& files) {
-  if (options.chat_template_file.empty()) return {};
-  auto text = files(options.chat_template_file);
+  if (options.chat.chat_template_file.empty()) return {};
+  auto text = files(options.chat.chat_template_file);
   if (!text) return text.error();
-  options.chat_template = std::move(text).value();
+  options.chat.chat_template = std::move(text).value();
   return {};
 }
 
 // Options that depend on each other.
 Result<void> reconcile(ServeOptions& options) {
-  options.ubatch_size = std::min(options.ubatch_size, options.batch_size);
-  if (options.grid_step > options.ubatch_size) {
-    return invalid_argument("--grid-step", "--grid-step " + std::to_string(options.grid_step) +
-                                               " is more than --ubatch-size " +
-                                               std::to_string(options.ubatch_size) +
-                                               ", the largest step of the engine");
+  options.context.ubatch_size = std::min(options.context.ubatch_size, options.context.batch_size);
+  if (options.reuse.grid_step > options.context.ubatch_size) {
+    return invalid_argument(
+        "--grid-step",
+        "--grid-step " + std::to_string(options.reuse.grid_step) + " is more than --ubatch-size " +
+            std::to_string(options.context.ubatch_size) + ", the largest step of the engine");
   }
-  if (options.ssl_cert_file.empty() != options.ssl_key_file.empty()) {
+  if (options.server.ssl_cert_file.empty() != options.server.ssl_key_file.empty()) {
     return invalid_argument("--ssl-cert-file",
                             "--ssl-cert-file and --ssl-key-file are needed together");
   }
-  if (options.record_private && options.record.empty()) {
+  if (options.log.record_private && options.log.record.empty()) {
     return invalid_argument("--record-private",
                             "--record-private says how to record; --record FILE says where to");
   }
@@ -69,9 +69,9 @@ Result<void> reconcile(ServeOptions& options) {
 }
 
 void note_open_server(const ServeOptions& options, std::vector<std::string>& notes) {
-  const std::string& host = options.host;
+  const std::string& host = options.server.host;
   const bool local = host.starts_with("127.") || host == "::1" || host == "localhost";
-  if (local || !options.api_keys.empty()) return;
+  if (local || !options.server.api_keys.empty()) return;
   notes.push_back("anyone who can reach " + host +
                   " can use this server; --api-key or --api-key-file closes it");
 }

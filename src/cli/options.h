@@ -47,49 +47,55 @@ enum class CheckEngine { kOnce, kAlways, kOff };
 
 // Texts and numbers that only the engine understands are checked for their form
 // and passed through. Empty or zero means "as the model says" where so marked.
-struct ServeOptions {
-  // Model.
-  std::string model_path;            // empty: the pocket model
+
+struct ModelOptions {
+  std::string path;                  // empty: the pocket model
   std::vector<std::string> aliases;  // names in the API; empty: from the model
   bool mmap = true;
   bool mlock = false;
   bool warmup = true;
+};
 
-  // Context and slots.
-  TokenPos ctx_size = 0;  // of each slot; 0: the model's own, less where memory is short
-  int parallel = 4;       // slots
+struct ContextOptions {
+  TokenPos size = 0;  // of each slot; 0: the model's own, less where memory is short
+  int parallel = 4;   // slots
   TokenPos batch_size = 2048;
   TokenPos ubatch_size = 512;  // never more than batch_size
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";
   bool swa_full = false;
   bool deterministic = false;
-  TokenPos grid_step = 0;       // a multiple of 64, at most ubatch_size; 0: the device decides
   int latency_target_ms = 250;  // 0: none
+};
 
-  // Reuse.
-  std::int64_t cache_ram_mib = kCacheRamAuto;
+// What is kept of what was read.
+struct ReuseOptions {
+  std::int64_t ram_mib = kCacheRamAuto;
   int slot_snapshots = 8;
-  std::string cache_dir;  // empty: the user's own; "off": none
-  std::int64_t cache_disk_mib = kCacheDiskAuto;
-  int cache_rest_ms = 2000;
+  std::string dir;  // empty: the user's own; "off": none
+  std::int64_t disk_mib = kCacheDiskAuto;
+  int rest_ms = 2000;
   std::string slot_save_path;     // a folder; empty: slots are not saved
+  TokenPos grid_step = 0;         // a multiple of 64, at most ubatch_size; 0: the device decides
   TokenPos checkpoint_every = 0;  // 0: as memory allows
   bool checkpoints = true;
   bool token_history = true;
   float prove = 0.0F;  // share of restores that are computed again while idle
+};
 
-  // Speculation.
-  DraftSource spec = DraftSource::kAuto;
-  std::string draft_model;  // a GGUF file
-  TokenPos draft_max = 0;   // 0: 3, or 8 for n-grams
-  TokenPos draft_min = 0;
-  float draft_p_min = 0.0F;
-  bool draft_adaptive = true;
-  int draft_gpu_layers = kGpuLayersAuto;
-  std::vector<float> draft_synthetic;  // benchmarks: acceptance by place
+struct DraftOptions {
+  DraftSource source = DraftSource::kAuto;
+  std::string model;  // a GGUF file
+  TokenPos max = 0;   // 0: 3, or 8 for n-grams
+  TokenPos min = 0;
+  float p_min = 0.0F;
+  bool adaptive = true;
+  int gpu_layers = kGpuLayersAuto;
+  std::vector<float> synthetic;  // benchmarks: acceptance by place
+};
 
-  // Processor and GPU.
+// Processor and GPU.
+struct ComputeOptions {
   std::string cpu_variant;  // empty: the best that is trusted
   bool repack = true;       // weights may be repacked for special kernels
   CheckEngine check_engine = CheckEngine::kOnce;
@@ -101,18 +107,21 @@ struct ServeOptions {
   std::string split_mode = "layer";
   int main_gpu = 0;
   std::vector<float> tensor_split;
+};
 
-  // Position encoding.
-  std::string rope_scaling;       // empty: from the model
-  float rope_freq_base = 0.0F;    // 0: from the model
-  float rope_freq_scale = 0.0F;   // 0: from the model
+// Position encoding.
+struct RopeOptions {
+  std::string scaling;            // empty: from the model
+  float freq_base = 0.0F;         // 0: from the model
+  float freq_scale = 0.0F;        // 0: from the model
   TokenPos yarn_orig_ctx = 0;     // 0: from the model
   float yarn_ext_factor = -1.0F;  // these four, negative: from the model
   float yarn_attn_factor = -1.0F;
   float yarn_beta_fast = -1.0F;
   float yarn_beta_slow = -1.0F;
+};
 
-  // Server.
+struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;          // 0: any free one
   std::vector<std::string> api_keys;  // those of api_key_file included
@@ -124,28 +133,39 @@ struct ServeOptions {
   int queue_max = 256;
   int body_limit_mb = 64;
   int connections_max = 4096;
+  std::string config_path;  // the config file, which has been read
+};
 
-  // Chat.
+// What a chat gets when its request does not say otherwise.
+struct ChatServingOptions {
   std::string chat_template;  // that of chat_template_file included; empty: the model's
   std::string chat_template_file;
-  std::map<std::string, std::string> chat_template_kwargs;  // name -> JSON text
+  std::map<std::string, std::string> template_kwargs;  // name -> JSON text
   std::string reasoning_format = "auto";
   OnOffAuto reasoning = OnOffAuto::kAuto;  // enable_thinking where a request is silent
+  TokenPos predict = -1;                   // -1: as many as the context holds
+};
 
-  // What a request gets when it does not say otherwise.
-  engine::SamplingParams sampling;
-  TokenPos predict = -1;  // -1: as many as the context holds
-
-  // Log.
-  env::LogLevel log_level = env::LogLevel::kInfo;
-  env::LogFormat log_format = env::LogFormat::kText;
-  std::string log_file;
+struct LogOptions {
+  env::LogLevel level = env::LogLevel::kInfo;
+  env::LogFormat format = env::LogFormat::kText;
+  std::string file;
   std::string record;  // a file to be made; empty: nothing is recorded
   bool record_private = false;
+};
 
-  // Instead of serving.
-  std::string config_path;
-  bool show_help = false;
+struct ServeOptions {
+  ModelOptions model;
+  ContextOptions context;
+  ReuseOptions reuse;
+  DraftOptions drafts;
+  ComputeOptions compute;
+  RopeOptions rope;
+  ServerOptions server;
+  ChatServingOptions chat;
+  engine::SamplingParams sampling;  // where a request does not say
+  LogOptions log;
+  bool show_help = false;  // these two: instead of serving
   bool show_version = false;
 };
 

@@ -41,12 +41,12 @@ class OptionsTest : public ::testing::Test {
 
 TEST_F(OptionsTest, NothingGivenIsADefaultServer) {
   const ServeOptions options = good({});
-  EXPECT_EQ(options.model_path, "");
-  EXPECT_EQ(options.parallel, 4);
-  EXPECT_EQ(options.port, 8080);
-  EXPECT_EQ(options.cache_ram_mib, kCacheRamAuto);
-  EXPECT_EQ(options.latency_target_ms, 250);
-  EXPECT_EQ(options.cors_origins, Args{"*"});
+  EXPECT_EQ(options.model.path, "");
+  EXPECT_EQ(options.context.parallel, 4);
+  EXPECT_EQ(options.server.port, 8080);
+  EXPECT_EQ(options.reuse.ram_mib, kCacheRamAuto);
+  EXPECT_EQ(options.context.latency_target_ms, 250);
+  EXPECT_EQ(options.server.cors_origins, Args{"*"});
   EXPECT_FALSE(options.sampling.seed.has_value());
 }
 
@@ -66,37 +66,37 @@ TEST_F(OptionsTest, ALlamaServerCommandLineWorks) {
                                      "one,two",   "--reasoning-budget",
                                      "0",         "-ts",
                                      "3,1"});
-  EXPECT_EQ(options.model_path, "a.gguf");
-  EXPECT_EQ(options.ctx_size, 32768);
-  EXPECT_EQ(options.parallel, 2);
-  EXPECT_EQ(options.gpu_layers, 99);
-  EXPECT_EQ(options.flash_attn, OnOffAuto::kOn);
-  EXPECT_EQ(options.cache_type_k, "q8_0");
+  EXPECT_EQ(options.model.path, "a.gguf");
+  EXPECT_EQ(options.context.size, 32768);
+  EXPECT_EQ(options.context.parallel, 2);
+  EXPECT_EQ(options.compute.gpu_layers, 99);
+  EXPECT_EQ(options.compute.flash_attn, OnOffAuto::kOn);
+  EXPECT_EQ(options.context.cache_type_k, "q8_0");
   EXPECT_FLOAT_EQ(options.sampling.temperature, 0.6F);
   EXPECT_EQ(options.sampling.top_k, 20);
   EXPECT_EQ(options.sampling.seed, 7U);
-  EXPECT_EQ(options.port, 9);
-  EXPECT_EQ(options.predict, -1);
-  EXPECT_FALSE(options.mmap);
-  EXPECT_EQ(options.aliases, (Args{"one", "two"}));
+  EXPECT_EQ(options.server.port, 9);
+  EXPECT_EQ(options.chat.predict, -1);
+  EXPECT_FALSE(options.model.mmap);
+  EXPECT_EQ(options.model.aliases, (Args{"one", "two"}));
   EXPECT_EQ(options.sampling.reasoning_budget_tokens, 0);
-  EXPECT_EQ(options.tensor_split, (std::vector<float>{3, 1}));
+  EXPECT_EQ(options.compute.tensor_split, (std::vector<float>{3, 1}));
 }
 
 TEST_F(OptionsTest, EqualsSignUnderscoresAndSuffixes) {
   const ServeOptions options = good({"--ctx_size=1m", "--ubatch-size=1K", "--mlock=on"});
-  EXPECT_EQ(options.ctx_size, 1 << 20);
-  EXPECT_EQ(options.ubatch_size, 1024);
-  EXPECT_TRUE(options.mlock);
+  EXPECT_EQ(options.context.size, 1 << 20);
+  EXPECT_EQ(options.context.ubatch_size, 1024);
+  EXPECT_TRUE(options.model.mlock);
 }
 
 TEST_F(OptionsTest, GpuLayersSeedAndFlashAttentionHaveWords) {
-  EXPECT_EQ(good({"-ngl", "auto"}).gpu_layers, kGpuLayersAuto);
-  EXPECT_EQ(good({"-ngl", "all"}).gpu_layers, kGpuLayersAll);
+  EXPECT_EQ(good({"-ngl", "auto"}).compute.gpu_layers, kGpuLayersAuto);
+  EXPECT_EQ(good({"-ngl", "all"}).compute.gpu_layers, kGpuLayersAll);
   EXPECT_FALSE(good({"-s", "-1"}).sampling.seed.has_value());
-  EXPECT_EQ(good({"-fa"}).flash_attn, OnOffAuto::kOn);
-  EXPECT_EQ(good({"-fa", "-np", "1"}).flash_attn, OnOffAuto::kOn);
-  EXPECT_EQ(good({"--reasoning", "off"}).reasoning, OnOffAuto::kOff);
+  EXPECT_EQ(good({"-fa"}).compute.flash_attn, OnOffAuto::kOn);
+  EXPECT_EQ(good({"-fa", "-np", "1"}).compute.flash_attn, OnOffAuto::kOn);
+  EXPECT_EQ(good({"--reasoning", "off"}).chat.reasoning, OnOffAuto::kOff);
 }
 
 TEST_F(OptionsTest, EachMistakeIsOneClearSentence) {
@@ -140,31 +140,32 @@ TEST_F(OptionsTest, CommandLineBeatsEnvironmentBeatsConfig) {
                            {"LLAMA_ARG_CTX_SIZE", "2k"},  {"HOLDFAST_PARALLEL", "3"},
                            {"HOLDFAST_PORT", "3"},        {"HOLDFAST_CONFIG", "a.conf"}};
   const ServeOptions options = good({"-np", "4"}, env);
-  EXPECT_EQ(options.parallel, 4);
-  EXPECT_EQ(options.port, 3);
-  EXPECT_EQ(options.ctx_size, 2048);
-  EXPECT_EQ(options.host, "::1");
+  EXPECT_EQ(options.context.parallel, 4);
+  EXPECT_EQ(options.server.port, 3);
+  EXPECT_EQ(options.context.size, 2048);
+  EXPECT_EQ(options.server.host, "::1");
 }
 
 TEST_F(OptionsTest, RepeatedValuesComeFromTheHighestSourceOnly) {
   const Environment env = {{"LLAMA_API_KEY", "old"}};
-  EXPECT_EQ(good({}, env).api_keys, Args{"old"});
-  EXPECT_EQ(good({"--api-key", "a,b", "--api-key", "c"}, env).api_keys, (Args{"a", "b", "c"}));
+  EXPECT_EQ(good({}, env).server.api_keys, Args{"old"});
+  EXPECT_EQ(good({"--api-key", "a,b", "--api-key", "c"}, env).server.api_keys,
+            (Args{"a", "b", "c"}));
 }
 
 TEST_F(OptionsTest, EnvironmentTurnsFlagsOnAndOff) {
-  EXPECT_FALSE(good({}, {{"LLAMA_ARG_MMAP", "0"}}).mmap);
-  EXPECT_FALSE(good({}, {{"LLAMA_ARG_NO_MMAP", ""}}).mmap);
-  EXPECT_FALSE(good({}, {{"HOLDFAST_NO_MMAP", "1"}}).mmap);
-  EXPECT_TRUE(good({"--mmap"}, {{"HOLDFAST_MMAP", "off"}}).mmap);
+  EXPECT_FALSE(good({}, {{"LLAMA_ARG_MMAP", "0"}}).model.mmap);
+  EXPECT_FALSE(good({}, {{"LLAMA_ARG_NO_MMAP", ""}}).model.mmap);
+  EXPECT_FALSE(good({}, {{"HOLDFAST_NO_MMAP", "1"}}).model.mmap);
+  EXPECT_TRUE(good({"--mmap"}, {{"HOLDFAST_MMAP", "off"}}).model.mmap);
   EXPECT_EQ(bad({}, {{"HOLDFAST_MLOCK", "perhaps"}}),
             "HOLDFAST_MLOCK needs on or off, not \"perhaps\".");
 }
 
 TEST_F(OptionsTest, EnvironmentThatIsNotMeantForUs) {
-  EXPECT_EQ(good({}, {{"HOLDFAST_PORT", "tcp://10.0.0.1:80"}}).port, 8080);
+  EXPECT_EQ(good({}, {{"HOLDFAST_PORT", "tcp://10.0.0.1:80"}}).server.port, 8080);
   EXPECT_FALSE(good({}, {{"HOLDFAST_VERSION", "1.2"}}).show_version);
-  EXPECT_EQ(good({}, {{"HOLDFAST_HOST", ""}}).host, "127.0.0.1");
+  EXPECT_EQ(good({}, {{"HOLDFAST_HOST", ""}}).server.host, "127.0.0.1");
   const auto parsed = parse({}, {{"HOLDFAST_PARALEL", "2"}, {"HOLDFAST_XYZZYXYZZY", "2"}});
   ASSERT_EQ(parsed->notes.size(), 1U);
   EXPECT_NE(parsed->notes[0].find("did you mean HOLDFAST_PARALLEL?"), std::string::npos);
@@ -175,12 +176,12 @@ TEST_F(OptionsTest, ConfigFileHasSectionsCommentsQuotesAndFlags) {
       "# ours\n[serve]\n\nmodel = \"/a # b.gguf\"  # quoted\nport = 81 # why\n"
       "mlock\nno-mmap = true\r\napi_key = a\napi-key = b\nalias = c#1\n";
   const ServeOptions options = good({"--config", "a.conf"});
-  EXPECT_EQ(options.model_path, "/a # b.gguf");
-  EXPECT_EQ(options.port, 81);
-  EXPECT_TRUE(options.mlock);
-  EXPECT_FALSE(options.mmap);
-  EXPECT_EQ(options.api_keys, (Args{"a", "b"}));
-  EXPECT_EQ(options.aliases, Args{"c#1"});
+  EXPECT_EQ(options.model.path, "/a # b.gguf");
+  EXPECT_EQ(options.server.port, 81);
+  EXPECT_TRUE(options.model.mlock);
+  EXPECT_FALSE(options.model.mmap);
+  EXPECT_EQ(options.server.api_keys, (Args{"a", "b"}));
+  EXPECT_EQ(options.model.aliases, Args{"c#1"});
 }
 
 TEST_F(OptionsTest, ConfigMistakesNameFileAndLine) {
@@ -202,8 +203,8 @@ TEST_F(OptionsTest, FilesAreRead) {
   test_files["t.jinja"] = "{{ messages }}";
   const ServeOptions options =
       good({"--api-key", "k0", "--api-key-file", "keys", "--chat-template-file", "t.jinja"});
-  EXPECT_EQ(options.api_keys, (Args{"k0", "k1", "k2"}));
-  EXPECT_EQ(options.chat_template, "{{ messages }}");
+  EXPECT_EQ(options.server.api_keys, (Args{"k0", "k1", "k2"}));
+  EXPECT_EQ(options.chat.chat_template, "{{ messages }}");
   test_files["empty"] = "# nobody\n";
   EXPECT_EQ(bad({"--api-key-file", "empty"}), "empty holds no key.");
   EXPECT_EQ(bad({"--chat-template-file", "none"}), "cannot read none.");
@@ -211,36 +212,37 @@ TEST_F(OptionsTest, FilesAreRead) {
 
 TEST_F(OptionsTest, TheLaterOfTemplateAndTemplateFileCounts) {
   test_files["t"] = "from file";
-  EXPECT_EQ(good({"--chat-template-file", "t", "--chat-template", "text"}).chat_template, "text");
-  EXPECT_EQ(good({"--chat-template", "text", "--chat-template-file", "t"}).chat_template,
+  EXPECT_EQ(good({"--chat-template-file", "t", "--chat-template", "text"}).chat.chat_template,
+            "text");
+  EXPECT_EQ(good({"--chat-template", "text", "--chat-template-file", "t"}).chat.chat_template,
             "from file");
 }
 
 TEST_F(OptionsTest, TemplateKwargsAreKeptAsJsonText) {
   const auto options = good({"--chat-template-kwargs", R"({"enable_thinking":false,"x":"y"})"});
-  EXPECT_EQ(options.chat_template_kwargs.at("enable_thinking"), "false");
-  EXPECT_EQ(options.chat_template_kwargs.at("x"), "\"y\"");
+  EXPECT_EQ(options.chat.template_kwargs.at("enable_thinking"), "false");
+  EXPECT_EQ(options.chat.template_kwargs.at("x"), "\"y\"");
 }
 
 TEST_F(OptionsTest, TheGridFitsTheEnginesStep) {
-  EXPECT_EQ(good({"-b", "256"}).ubatch_size, 256);
-  EXPECT_EQ(good({"-ub", "1024", "--grid-step", "1024"}).grid_step, 1024);
+  EXPECT_EQ(good({"-b", "256"}).context.ubatch_size, 256);
+  EXPECT_EQ(good({"-ub", "1024", "--grid-step", "1024"}).reuse.grid_step, 1024);
   EXPECT_NE(bad({"--grid-step", "100"}), "no error");
   EXPECT_NE(bad({"--grid-step", "1024"}).find("more than --ubatch-size 512"), std::string::npos);
 }
 
 TEST_F(OptionsTest, TheLatencyTargetComesFromAnywhere) {
-  EXPECT_EQ(good({"--latency-target", "40"}).latency_target_ms, 40);
-  EXPECT_EQ(good({}, {{"HOLDFAST_LATENCY_TARGET", "0"}}).latency_target_ms, 0);
+  EXPECT_EQ(good({"--latency-target", "40"}).context.latency_target_ms, 40);
+  EXPECT_EQ(good({}, {{"HOLDFAST_LATENCY_TARGET", "0"}}).context.latency_target_ms, 0);
   test_files["a.conf"] = "latency-target = 100\n";
-  EXPECT_EQ(good({"--config", "a.conf"}).latency_target_ms, 100);
+  EXPECT_EQ(good({"--config", "a.conf"}).context.latency_target_ms, 100);
   EXPECT_EQ(bad({"--latency-target", "-1"}),
             "option --latency-target needs a whole number from 0 to 3600000, not \"-1\".");
 }
 
 TEST_F(OptionsTest, CertificateAndKeyBelongTogether) {
   EXPECT_NE(bad({"--ssl-cert-file", "c"}), "no error");
-  EXPECT_EQ(good({"--ssl-cert-file", "c", "--ssl-key-file", "k"}).ssl_key_file, "k");
+  EXPECT_EQ(good({"--ssl-cert-file", "c", "--ssl-key-file", "k"}).server.ssl_key_file, "k");
 }
 
 TEST_F(OptionsTest, AnOpenServerIsNoted) {

@@ -33,7 +33,7 @@ namespace {
 // --- options into settings ---------------------------------------------------
 
 CheckExtent check_extent(const ServeOptions& options) {
-  switch (options.check_engine) {
+  switch (options.compute.check_engine) {
     case CheckEngine::kOff: return CheckExtent::kOff;
     case CheckEngine::kAlways: return CheckExtent::kWhole;
     case CheckEngine::kOnce: break;
@@ -43,31 +43,31 @@ CheckExtent check_extent(const ServeOptions& options) {
 
 api::ApiOptions api_options(const ServeOptions& options) {
   api::ApiOptions api;
-  api.http.host = options.host;
-  api.http.port = options.port;
-  api.http.body_bytes_max = static_cast<std::uint64_t>(options.body_limit_mb) * 1024 * 1024;
-  api.http.connections_max = static_cast<std::size_t>(options.connections_max);
-  if (!options.ssl_cert_file.empty()) {
-    api.http.tls = api::TlsFiles{options.ssl_cert_file, options.ssl_key_file};
+  api.http.host = options.server.host;
+  api.http.port = options.server.port;
+  api.http.body_bytes_max = static_cast<std::uint64_t>(options.server.body_limit_mb) * 1024 * 1024;
+  api.http.connections_max = static_cast<std::size_t>(options.server.connections_max);
+  if (!options.server.ssl_cert_file.empty()) {
+    api.http.tls = api::TlsFiles{options.server.ssl_cert_file, options.server.ssl_key_file};
   }
-  api.api_keys = options.api_keys;
-  api.cors_origins = options.cors_origins;
+  api.api_keys = options.server.api_keys;
+  api.cors_origins = options.server.cors_origins;
   return api;
 }
 
 api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::LoadedModel& model) {
   api::ChatDefaults defaults;
   defaults.sampling = options.sampling;
-  defaults.reasoning_format = options.reasoning_format;
-  defaults.template_kwargs = options.chat_template_kwargs;
-  defaults.max_tokens = options.predict;
-  defaults.timeout = std::chrono::seconds(options.timeout_s);
+  defaults.reasoning_format = options.chat.reasoning_format;
+  defaults.template_kwargs = options.chat.template_kwargs;
+  defaults.max_tokens = options.chat.predict;
+  defaults.timeout = std::chrono::seconds(options.server.timeout_s);
   defaults.vocabulary = static_cast<Token>(model.text->card().vocabulary);
   if (model.companion != nullptr) defaults.companion = model.companion->name();
   defaults.draft.max = model.engine->decode_tokens_max() - 1;
-  defaults.draft.min = options.draft_min;
-  defaults.draft.p_min = options.draft_p_min;
-  defaults.draft.adaptive = options.draft_adaptive;
+  defaults.draft.min = options.drafts.min;
+  defaults.draft.p_min = options.drafts.p_min;
+  defaults.draft.adaptive = options.drafts.adaptive;
   return defaults;
 }
 
@@ -75,8 +75,8 @@ api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::Loaded
 
 ByteCount cache_budget(const ServeOptions& options) {
   constexpr ByteCount kMebibyte = 1 << 20;
-  if (options.cache_ram_mib == kCacheRamUnlimited) return std::numeric_limits<ByteCount>::max() / 2;
-  if (options.cache_ram_mib >= 0) return static_cast<ByteCount>(options.cache_ram_mib) * kMebibyte;
+  if (options.reuse.ram_mib == kCacheRamUnlimited) return std::numeric_limits<ByteCount>::max() / 2;
+  if (options.reuse.ram_mib >= 0) return static_cast<ByteCount>(options.reuse.ram_mib) * kMebibyte;
   return free_memory().value_or(4096 * kMebibyte) / 4 / kMebibyte * kMebibyte;
 }
 
@@ -157,7 +157,7 @@ class Server {
     env::ProgressLine bar(
         env::Log::logger(),
         "loading " + std::filesystem::path(config.model_path).filename().string());
-    const CheckMemory memory(options_.cache_dir);
+    const CheckMemory memory(options_.reuse.dir);
     auto loaded = load_checked_model(options_, check_extent(options_), memory, [&](float share) {
       api_->backend().set_progress(share);
       bar.update(share);
@@ -182,20 +182,20 @@ class Server {
 
   void serve_model(double seconds) {
     serve::SchedulerOptions scheduling;
-    scheduling.queue_max = static_cast<std::size_t>(options_.queue_max);
-    scheduling.deterministic = options_.deterministic;
+    scheduling.queue_max = static_cast<std::size_t>(options_.server.queue_max);
+    scheduling.deterministic = options_.context.deterministic;
     scheduling.one_by_one = !checked_.standing.setting.together;
     scheduling.grid_step = grid_step(options_, model_.on_gpu);
-    scheduling.pace.target_ms = options_.latency_target_ms;
-    scheduling.pace.tokens_max = options_.batch_size;
-    scheduling.synthetic_acceptance = options_.draft_synthetic;
+    scheduling.pace.target_ms = options_.context.latency_target_ms;
+    scheduling.pace.tokens_max = options_.context.batch_size;
+    scheduling.synthetic_acceptance = options_.drafts.synthetic;
     scheduling.deterministic_draft = model_.engine->decode_tokens_max() - 1;
-    scheduling.proofs.share = options_.prove;
-    scheduling.proofs.exact = options_.deterministic && !model_.on_gpu;
+    scheduling.proofs.share = options_.reuse.prove;
+    scheduling.proofs.exact = options_.context.deterministic && !model_.on_gpu;
     scheduling.cache.memory.budget = cache_budget(options_);
-    scheduling.cache.checkpoint_every = options_.checkpoint_every;
-    scheduling.cache.checkpoints = options_.checkpoints;
-    scheduling.cache.slot_snapshots = options_.slot_snapshots;
+    scheduling.cache.checkpoint_every = options_.reuse.checkpoint_every;
+    scheduling.cache.checkpoints = options_.reuse.checkpoints;
+    scheduling.cache.slot_snapshots = options_.reuse.slot_snapshots;
     if (!checked_.digest_error.empty()) env::Log::warn(checked_.digest_error);
     // Some models encode positions in another way in contexts longer than their first ones.
     const bool stretched = model_.engine->context_tokens() > model_.text->card().context_original;
@@ -206,7 +206,7 @@ class Server {
     disk_ = ServerDisk::open(options_, model_.on_gpu, clock_);
     remember_check();
     standing_.set(checked_.standing);
-    if (options_.check_engine == CheckEngine::kOnce) {
+    if (options_.compute.check_engine == CheckEngine::kOnce) {
       scheduling.check = checked_.how;
       scheduling.check->known = checked_.record.passed;
     }
@@ -249,8 +249,8 @@ class Server {
   }
 
   void remember_check() const {
-    if (options_.check_engine == CheckEngine::kOff || checked_.key.empty()) return;
-    CheckMemory(options_.cache_dir).remember(checked_.key, checked_.record);
+    if (options_.compute.check_engine == CheckEngine::kOff || checked_.key.empty()) return;
+    CheckMemory(options_.reuse.dir).remember(checked_.key, checked_.record);
   }
 
   // On the scheduler's thread. A fault that is found now may have been in answers already: the
@@ -272,7 +272,7 @@ class Server {
     kill(getpid(), SIGUSR1);
   }
 
-  cache::TokenHistory* history() { return options_.token_history ? &history_ : nullptr; }
+  cache::TokenHistory* history() { return options_.reuse.token_history ? &history_ : nullptr; }
 
   std::shared_ptr<const api::Backend> make_backend() {
     auto backend = std::make_shared<api::Backend>();
@@ -288,15 +288,15 @@ class Server {
     backend->room = room_;
     backend->slots = model_.engine->slot_count();
     backend->context_tokens = model_.engine->context_tokens();
-    backend->aliases = options_.aliases;
+    backend->aliases = options_.model.aliases;
     backend->model_name =
-        options_.aliases.empty() ? model_.text->card().name : options_.aliases.front();
+        options_.model.aliases.empty() ? model_.text->card().name : options_.model.aliases.front();
     backend->build = build_name();
     backend->engine = [this] { return standing_.get(); };
     backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     backend->defaults = chat_defaults(options_, model_);
-    if (options_.reasoning != OnOffAuto::kAuto) {
-      backend->enable_thinking = options_.reasoning == OnOffAuto::kOn;
+    if (options_.chat.reasoning != OnOffAuto::kAuto) {
+      backend->enable_thinking = options_.chat.reasoning == OnOffAuto::kOn;
     }
     return backend;
   }
@@ -331,16 +331,17 @@ class Server {
     if (const std::string room = cache::room_in_words(room_); !room.empty()) env::Log::info(room);
     for (const std::string& warning : cache::room_warnings(room_)) env::Log::warn(warning);
     if (!model_.companion_note.empty()) env::Log::warn(model_.companion_note);
-    if (!options_.draft_synthetic.empty()) {
+    if (!options_.drafts.synthetic.empty()) {
       env::Log::warn("--spec-synth-rates: answers are meaningless, this is for benchmarks only");
     }
     if (model_.companion != nullptr) {
       env::Log::info("drafts: " + std::string(model_.companion->name()),
                      {{"most", model_.engine->decode_tokens_max() - 1}});
     }
-    const bool tls = !options_.ssl_cert_file.empty();
-    env::Log::info(std::string("ready at ") + (tls ? "https://" : "http://") + options_.host + ":" +
-                   std::to_string(api_->port()) + "  (OpenAI clients: add /v1; Ctrl-C to stop)");
+    const bool tls = !options_.server.ssl_cert_file.empty();
+    env::Log::info(std::string("ready at ") + (tls ? "https://" : "http://") +
+                   options_.server.host + ":" + std::to_string(api_->port()) +
+                   "  (OpenAI clients: add /v1; Ctrl-C to stop)");
   }
 
   // Finishes running requests, unless a second signal cuts them.
@@ -401,7 +402,7 @@ class Server {
 int run_server(const Parsed& parsed) {
   const ServeOptions& options = parsed.options;
   if (auto log = env::Log::configure(
-          {.level = options.log_level, .format = options.log_format, .file = options.log_file});
+          {.level = options.log.level, .format = options.log.format, .file = options.log.file});
       !log) {
     std::fprintf(stderr, "%s\n", log.error().message.c_str());
     return 1;
@@ -415,8 +416,9 @@ int run_server(const Parsed& parsed) {
     return 1;
   }
   std::shared_ptr<tier::FileSystem> slot_files;
-  if (!options.slot_save_path.empty()) {
-    auto opened = tier::RealFiles::open(options.slot_save_path, tier::RealFiles::Missing::kCreate);
+  if (!options.reuse.slot_save_path.empty()) {
+    auto opened =
+        tier::RealFiles::open(options.reuse.slot_save_path, tier::RealFiles::Missing::kCreate);
     if (!opened) {
       env::Log::error("--slot-save-path: " + opened.error().message);
       return 1;

@@ -32,17 +32,17 @@ ByteCount bytes_below(const std::string& folder) {
 }
 
 ByteCount budget_for(const ServeOptions& options) {
-  if (options.cache_disk_mib >= 0) {
-    return static_cast<ByteCount>(options.cache_disk_mib) * kMebibyte;
+  if (options.reuse.disk_mib >= 0) {
+    return static_cast<ByteCount>(options.reuse.disk_mib) * kMebibyte;
   }
   std::error_code unknown;
-  std::filesystem::path existing = options.cache_dir;
+  std::filesystem::path existing = options.reuse.dir;
   while (!std::filesystem::exists(existing, unknown) && existing.has_relative_path()) {
     existing = existing.parent_path();
   }
   const auto space = std::filesystem::space(existing, unknown);
   if (unknown) return 1024 * kMebibyte;
-  return (space.available + bytes_below(options.cache_dir)) / kShareOfFree / kMebibyte * kMebibyte;
+  return (space.available + bytes_below(options.reuse.dir)) / kShareOfFree / kMebibyte * kMebibyte;
 }
 
 // What a stop leaves out, for the log.
@@ -69,23 +69,23 @@ std::vector<std::string> lines_about(const cache::Flushed& flushed) {
 
 std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool on_gpu,
                                              const env::Clock& clock) {
-  if (options.cache_dir.empty() || options.cache_dir == "off") return nullptr;
-  if (options.cache_ram_mib == 0) {
+  if (options.reuse.dir.empty() || options.reuse.dir == "off") return nullptr;
+  if (options.reuse.ram_mib == 0) {
     env::Log::info("no states on disk: they pass through memory, and --cache-ram is 0");
     return nullptr;
   }
   tier::DiskOptions disk;
   disk.budget = budget_for(options);
   disk.free_min = kLeftFree;
-  if (disk.budget == 0 && options.cache_disk_mib == 0) return nullptr;
+  if (disk.budget == 0 && options.reuse.disk_mib == 0) return nullptr;
   if (disk.budget == 0) {
-    env::Log::warn("no states on disk: there is hardly any room in " + options.cache_dir +
+    env::Log::warn("no states on disk: there is hardly any room in " + options.reuse.dir +
                    " (choose a folder with --cache-dir, or --cache-dir off)");
     return nullptr;
   }
   auto known = std::make_shared<tier::StoredDepths>();
   disk.stored_depths = known;
-  auto folder = tier::LastingFolder::open(options.cache_dir, std::move(disk), clock.unix_ms());
+  auto folder = tier::LastingFolder::open(options.reuse.dir, std::move(disk), clock.unix_ms());
   if (!folder) {
     env::Log::warn("no states on disk: " + folder.error().message +
                    " (choose a folder with --cache-dir, or --cache-dir off)");
@@ -94,14 +94,14 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
   if ((*folder)->role() == tier::StoreRole::kReader) {
     known = nullptr;  // another server writes, and this one does not see what
     env::Log::warn(
-        "another server writes to " + options.cache_dir +
+        "another server writes to " + options.reuse.dir +
         "; this one only reads there. Give it a --cache-dir of its own to keep its states");
   }
   cache::DiskTierOptions below;
-  below.rest = std::chrono::milliseconds(options.cache_rest_ms);
+  below.rest = std::chrono::milliseconds(options.reuse.rest_ms);
   if (on_gpu) below.busy_bytes_per_s = kBusyBytesOnGpu;
   return std::unique_ptr<ServerDisk>(
-      new ServerDisk(options.cache_dir, std::move(*folder), std::move(known), below, clock));
+      new ServerDisk(options.reuse.dir, std::move(*folder), std::move(known), below, clock));
 }
 
 ServerDisk::ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> store,

@@ -18,8 +18,8 @@ class ServerDiskTest : public ::testing::Test {
  protected:
   void open() {
     ServeOptions options;
-    options.cache_dir = folder_.path() / "states";
-    options.cache_disk_mib = 64;
+    options.reuse.dir = folder_.path() / "states";
+    options.reuse.disk_mib = 64;
     disk_ = ServerDisk::open(options, false, clock_);
     ASSERT_NE(disk_, nullptr);
   }

@@ -11,15 +11,15 @@ namespace holdfast::cli {
 
 Result<std::unique_ptr<ServerRecording>> ServerRecording::open(const ServeOptions& options,
                                                                const std::string& build) {
-  if (options.record.empty()) return std::unique_ptr<ServerRecording>();
-  auto target = record::make_recording_file(options.record);
+  if (options.log.record.empty()) return std::unique_ptr<ServerRecording>();
+  auto target = record::make_recording_file(options.log.record);
   if (!target) return target.error();
   record::RecorderOptions recording;
-  recording.private_form = options.record_private;
+  recording.private_form = options.log.record_private;
   recording.build = build;
   recording.unix_ms = env::SteadyClock().unix_ms();
   return std::unique_ptr<ServerRecording>(
-      new ServerRecording(std::move(*target), options.record, std::move(recording)));
+      new ServerRecording(std::move(*target), options.log.record, std::move(recording)));
 }
 
 ServerRecording::ServerRecording(std::unique_ptr<record::RecordingTarget> target, std::string path,
