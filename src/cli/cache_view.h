@@ -9,15 +9,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cli/cache_text.h"
 #include "tier/blob_transfer.h"
 #include "tier/disk_store.h"
 #include "tier/path_count.h"
 
 namespace holdfast::cli {
 
+// cache_listing_view.cc: all of it.
 struct SpaceRow {
   SpaceKey space;
   std::optional<tier::SpaceNote> note;
@@ -39,7 +40,7 @@ struct CacheListing {
 [[nodiscard]] std::string listing_text(const CacheListing& listing, std::int64_t now_ms);
 [[nodiscard]] std::string listing_json(const CacheListing& listing);
 
-// One blob, and how it was found.
+// cache_blob_view.cc: one blob, and how it was found.
 struct BlobDetails {
   tier::BlobFacts facts;
   std::optional<tier::SpaceNote> note;
@@ -53,18 +54,12 @@ struct BlobDetails {
 [[nodiscard]] std::string details_text(const BlobDetails& details, std::int64_t now_ms);
 [[nodiscard]] std::string details_json(const BlobDetails& details);
 
+// cache_report_view.cc: what a check or an import has found.
 // `read_only`: another process has the folder, and damaged blobs were left where they are.
 [[nodiscard]] std::string verify_text(const tier::VerifyReport& report, bool read_only);
 [[nodiscard]] std::string verify_json(const tier::VerifyReport& report);
 
 [[nodiscard]] std::string import_text(const tier::ImportReport& report);
 [[nodiscard]] std::string import_json(const tier::ImportReport& report);
-
-// "just now", "5 minutes ago", "3 days ago". REQUIRES: 0 <= now_ms; `then_ms` may be anything.
-[[nodiscard]] std::string ago(std::int64_t then_ms, std::int64_t now_ms);
-// "1 blob", "1,200 blobs".
-[[nodiscard]] std::string counted(std::uint64_t count, const std::string& noun);
-// In one line of at most `characters`, without what drives a terminal.
-[[nodiscard]] std::string one_line(std::string_view text, std::size_t characters);
 
 }  // namespace holdfast::cli
