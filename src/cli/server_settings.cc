@@ -1,0 +1,85 @@
+#include "cli/server_settings.h"
+
+#include <chrono>
+#include <limits>
+
+#include "base/free_memory.h"
+#include "cli/engine_settings.h"
+#include "cli/version.h"
+
+namespace holdfast::cli {
+namespace {
+
+ByteCount cache_budget(std::int64_t ram_mib) {
+  constexpr ByteCount kMebibyte = 1 << 20;
+  if (ram_mib == kCacheRamUnlimited) return std::numeric_limits<ByteCount>::max() / 2;
+  if (ram_mib >= 0) return static_cast<ByteCount>(ram_mib) * kMebibyte;
+  return free_memory().value_or(4096 * kMebibyte) / 4 / kMebibyte * kMebibyte;
+}
+
+}  // namespace
+
+std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
+
+CheckExtent check_extent(const ServeOptions& options) {
+  switch (options.compute.check_engine) {
+    case CheckEngine::kOff: return CheckExtent::kOff;
+    case CheckEngine::kAlways: return CheckExtent::kWhole;
+    case CheckEngine::kOnce: break;
+  }
+  return CheckExtent::kShort;
+}
+
+api::ApiOptions api_options(const ServeOptions& options) {
+  const ServerOptions& server = options.server;
+  api::ApiOptions api;
+  api.http.host = server.host;
+  api.http.port = server.port;
+  api.http.body_bytes_max = static_cast<std::uint64_t>(server.body_limit_mb) * 1024 * 1024;
+  api.http.connections_max = static_cast<std::size_t>(server.connections_max);
+  if (!server.ssl_cert_file.empty()) {
+    api.http.tls = api::TlsFiles{server.ssl_cert_file, server.ssl_key_file};
+  }
+  api.api_keys = server.api_keys;
+  api.cors_origins = server.cors_origins;
+  return api;
+}
+
+api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::LoadedModel& model) {
+  api::ChatDefaults defaults;
+  defaults.sampling = options.sampling;
+  defaults.reasoning_format = options.chat.reasoning_format;
+  defaults.template_kwargs = options.chat.template_kwargs;
+  defaults.max_tokens = options.chat.predict;
+  defaults.timeout = std::chrono::seconds(options.server.timeout_s);
+  defaults.vocabulary = static_cast<Token>(model.text->card().vocabulary);
+  if (model.companion != nullptr) defaults.companion = model.companion->name();
+  defaults.draft.max = model.engine->decode_tokens_max() - 1;
+  defaults.draft.min = options.drafts.min;
+  defaults.draft.p_min = options.drafts.p_min;
+  defaults.draft.adaptive = options.drafts.adaptive;
+  return defaults;
+}
+
+serve::SchedulerOptions scheduler_options(const ServeOptions& options,
+                                          const llama::LoadedModel& model,
+                                          const engine::EngineSetting& setting) {
+  serve::SchedulerOptions scheduling;
+  scheduling.queue_max = static_cast<std::size_t>(options.server.queue_max);
+  scheduling.deterministic = options.context.deterministic;
+  scheduling.one_by_one = !setting.together;
+  scheduling.grid_step = grid_step(options, model.on_gpu);
+  scheduling.pace.target_ms = options.context.latency_target_ms;
+  scheduling.pace.tokens_max = options.context.batch_size;
+  scheduling.synthetic_acceptance = options.drafts.synthetic;
+  scheduling.deterministic_draft = model.engine->decode_tokens_max() - 1;
+  scheduling.proofs.share = options.reuse.prove;
+  scheduling.proofs.exact = options.context.deterministic && !model.on_gpu;
+  scheduling.cache.memory.budget = cache_budget(options.reuse.ram_mib);
+  scheduling.cache.checkpoint_every = options.reuse.checkpoint_every;
+  scheduling.cache.checkpoints = options.reuse.checkpoints;
+  scheduling.cache.slot_snapshots = options.reuse.slot_snapshots;
+  return scheduling;
+}
+
+}  // namespace holdfast::cli

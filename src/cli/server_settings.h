@@ -1,0 +1,27 @@
+// What the options of `holdfast serve` mean for the API and the scheduler.
+// (For the engine: engine_settings.h.)
+#pragma once
+
+#include <string>
+
+#include "api/api_server.h"
+#include "cli/checked_model.h"
+#include "cli/options.h"
+#include "serve/scheduler.h"
+
+namespace holdfast::cli {
+
+// "holdfast 0.1.0"
+[[nodiscard]] std::string build_name();
+
+[[nodiscard]] CheckExtent check_extent(const ServeOptions& options);
+[[nodiscard]] api::ApiOptions api_options(const ServeOptions& options);
+[[nodiscard]] api::ChatDefaults chat_defaults(const ServeOptions& options,
+                                              const llama::LoadedModel& model);
+
+// All but what depends on the cache folder. `setting` is how the engine runs.
+[[nodiscard]] serve::SchedulerOptions scheduler_options(const ServeOptions& options,
+                                                        const llama::LoadedModel& model,
+                                                        const engine::EngineSetting& setting);
+
+}  // namespace holdfast::cli
