@@ -79,11 +79,11 @@ struct TurnStats {
 // drafted accepted"
 [[nodiscard]] std::string stats_line(const TurnStats& stats);
 
-// One thread. Invariants:
-//   C1  the history is user, assistant, user, assistant, ...: a turn that
-//       brought no text at all leaves no trace
-//   C2  text that has been shown is in the history, also when the answer was
-//       stopped or broke off
+// One thread. Invariants, each with its tests (chat_test.cc):
+//   CHAT-1  the history is user, assistant, user, assistant, ...: a turn that brought no
+//           text at all leaves no trace (RefusalsAreShownAndLeaveNoTrace)
+//   CHAT-2  text that has been shown is in the history, also when the answer was stopped or
+//           broke off (AStoppedAnswerClosesTheConnectionAndKeepsItsText)
 class ChatSession {
  public:
   ChatSession(ChatOptions options, HttpClient client, ChatIo& io);

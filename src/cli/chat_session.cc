@@ -202,9 +202,9 @@ Result<ChatSession::Answer> ChatSession::receive_when_ready() {
 Result<void> ChatSession::ask(const std::string& text) {
   history_.push_back({"user", text});
   const auto answer = receive_when_ready();
-  if (!answer || answer->empty()) history_.pop_back();  // C1
+  if (!answer || answer->empty()) history_.pop_back();  // CHAT-1
   if (!answer) return unless_cancelled(answer.error());
-  if (!answer->empty()) history_.push_back(answer->message);  // C2
+  if (!answer->empty()) history_.push_back(answer->message);  // CHAT-2
   account(answer->stats);
   if (answer->broken) return unless_cancelled(*answer->broken);
   if (!answer->error.empty()) {
