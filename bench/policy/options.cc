@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "cli/command_line.h"
@@ -22,14 +23,12 @@ constexpr int kWidth = 80;
 constexpr int kColumn = 20;
 
 // "64GiB", "64G", "512M", "1.5TiB" and "inf".
-bool take_budget(const std::string& text, ByteCount& into) {
-  if (text == "inf" || text == "unlimited") {
-    into = kUnlimited;
-    return true;
-  }
-  const bool has_unit = text.find_first_of("KMGT") != std::string::npos;
-  into = cli::bytes_of(text).value_or(0);
-  return has_unit && !text.ends_with("ib") && into > 0 && into < (ByteCount{1} << 60);
+std::optional<ByteCount> budget_of(const std::string& text) {
+  if (text == "inf" || text == "unlimited") return kUnlimited;
+  const bool has_unit = text.find_first_of("KMGT") != std::string::npos && !text.ends_with("ib");
+  const ByteCount bytes = cli::bytes_of(text).value_or(0);
+  if (!has_unit || bytes == 0 || bytes >> 60U != 0) return std::nullopt;
+  return bytes;
 }
 
 bool set_policies(Options& options, const std::string& text) {
@@ -47,40 +46,10 @@ bool set_policies(Options& options, const std::string& text) {
   return !options.policies.empty();
 }
 
-bool set_budgets(Options& options, const std::string& text) {
-  options.budgets.clear();
-  for (const std::string& part : cli::split(text, ",")) {
-    if (!take_budget(part, options.budgets.emplace_back())) return false;
-  }
-  return !options.budgets.empty();
-}
-
-bool set_models(Options& options, const std::string& text) {
-  options.models.clear();
-  for (const std::string& name : cli::split(text, ",")) {
-    const auto shape = find_shape(name);
-    if (!shape) return false;
-    options.models.push_back(*shape);
-  }
-  return !options.models.empty();
-}
-
 bool set_machine(Options& options, const std::string& text) {
   const auto machine = find_machine(text);
   if (machine) options.machine = *machine;
   return machine.has_value();
-}
-
-bool set_outputs(Options& options, const std::string& text) {
-  options.outputs.clear();
-  if (text == "keep" || text == "both") options.outputs.push_back(Outputs::kKeep);
-  if (text == "strip" || text == "both") options.outputs.push_back(Outputs::kStrip);
-  return !options.outputs.empty();
-}
-
-bool set_trace(Options& options, const std::string& text) {
-  options.traces.push_back(text);
-  return !text.empty();
 }
 
 // An option whose whole value one of the functions above takes.
@@ -122,17 +91,19 @@ CommandSyntax policy_syntax(Options& o, int width) {
           {"--policy", "LIST",
            taken_by(set_policies, o, "names of policies with commas between, or all"),
            "Policies by name, with commas between, or all (above).", "", "all"},
-          {"--trace", "FILE", taken_by(set_trace, o, "the name of a file"),
+          {"--trace", "FILE", list(o.traces, ListMode::kAppend, ""),
            "A trace, or a recording (serve --record); several files are several comparisons."},
-          {"--budget", "LIST", taken_by(set_budgets, o, "sizes such as 64GiB,1.5T,inf", "inf"),
+          {"--budget", "LIST", items(o.budgets, ",", budget_of, "sizes such as 64GiB,1.5T,inf", "inf"),
            "Sizes of the cache: 64GiB,128GiB,inf."},
-          {"--model", "LIST", taken_by(set_models, o, "names of models, see --help", "35b-a3b"),
+          {"--model", "LIST",
+           items(o.models, ",", find_shape, "names of models, see --help", "35b-a3b"),
            "Whose states: 35b-a3b, 27b, 9b, 0.8b, nemotron-30b-a3b, pocket or attention-8b."},
           {"--machine", "gpu|cpu", taken_by(set_machine, o, "gpu or cpu", "gpu"),
            "How fast prompts are read and states are copied (above): Holdfast keeps fewer states "
            "inside messages where copying them takes long."},
           {"--outputs", "keep|strip|both",
-           taken_by(set_outputs, o, "keep, strip or both", "keep"),
+           with_default(choice(o.outputs, {{"keep", {Outputs::kKeep}}, {"strip", {Outputs::kStrip}},
+             {"both", {Outputs::kKeep, Outputs::kStrip}}}), "keep"),
            "Whether clients send answers back as they got them, or without."},
           {"--sessions", "N", count(o.trace.sessions),
            "The first N sessions of a trace of sessions."},

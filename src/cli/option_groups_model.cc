@@ -1,5 +1,6 @@
 // The options of the model: which one, its context, where and how it is computed.
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "cli/option_groups.h"
@@ -45,6 +46,15 @@ OptionKind spec_type(DraftSource& field) {
                                      {"ngram-mod", DraftSource::kNgram},
                                      {"ngram-cache", DraftSource::kNgram}}),
                       "");
+}
+
+constexpr float kNoLimit = std::numeric_limits<float>::max();
+
+auto number_up_to(float max) {
+  return [max](const std::string& text) {
+    const auto number = number_of<float>(text);
+    return number && *number >= 0 && *number <= max ? number : std::nullopt;
+  };
 }
 
 // `--rope-scale 4` is `--rope-freq-scale 0.25`.
@@ -160,7 +170,8 @@ OptionGroup speculation_group(DraftOptions& o) {
   return {"Speculation: several tokens a step", {
       {"--spec", "KIND",
        choice(o.source, {{"auto", DraftSource::kAuto}, {"mtp", DraftSource::kMtp},
-         {"draft", DraftSource::kDraft}, {"ngram", DraftSource::kNgram}, {"off", DraftSource::kOff}}),
+         {"draft", DraftSource::kDraft}, {"ngram", DraftSource::kNgram},
+         {"off", DraftSource::kOff}}),
        "What guesses the next tokens, which the model then verifies in one step: its own "
        "multi-token head (mtp), a small model (draft, see --draft-model), a look at what was said "
        "before (ngram), or nothing. auto: the draft model if one is named, else the head if the "
@@ -182,7 +193,7 @@ OptionGroup speculation_group(DraftOptions& o) {
        gpu_layers(o.gpu_layers), "Layers of the draft model kept on the GPU.",
        "LLAMA_ARG_N_GPU_LAYERS_DRAFT"},
       {"--spec-synth-rates", "P,P,...",
-       numbers(o.synthetic, 1, ",", "probabilities such as 0.8,0.7,0.6"),
+       items(o.synthetic, ",", number_up_to(1), "probabilities such as 0.8,0.7,0.6"),
        "For benchmarks of models with random weights only: takes drafted tokens with these "
        "probabilities, by their place, whatever the model says. Answers are then meaningless."},
       {"--spec-type", "TYPE", spec_type(o.source),
@@ -221,7 +232,7 @@ OptionGroup compute_group(ComputeOptions& o) {
       {"-mg, --main-gpu", "N", whole(o.main_gpu, 0, 255),
        "The GPU that is used when a model is not split.", "LLAMA_ARG_MAIN_GPU"},
       {"-ts, --tensor-split", "LIST",
-       numbers(o.tensor_split, std::numeric_limits<float>::max(), ",/", "shares such as 3,1"),
+       items(o.tensor_split, ",/", number_up_to(kNoLimit), "shares such as 3,1"),
        "Each GPU's share of the model, as in 3,1.", "LLAMA_ARG_TENSOR_SPLIT"},
   }};
 }

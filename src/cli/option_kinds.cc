@@ -62,19 +62,6 @@ OptionKind list(std::vector<std::string>& field, ListMode mode, std::string_view
           join(field, ",")};
 }
 
-OptionKind numbers(std::vector<float>& field, float max, std::string_view separators,
-                   std::string expects) {
-  return {std::move(expects), [=, &field](std::string_view text) {
-            field.clear();
-            for (const std::string& part : split(text, separators)) {
-              const auto number = number_of<float>(part);
-              if (!number || *number < 0 || *number > max) return false;
-              field.push_back(*number);
-            }
-            return !field.empty();
-          }};
-}
-
 OptionKind word(std::string& field, std::initializer_list<std::string> words) {
   std::vector<std::pair<std::string, std::string>> names;
   for (const std::string& name : words) names.emplace_back(name, name);

@@ -96,9 +96,22 @@ OptionKind real(Field& field, double min, double max = std::numeric_limits<float
 enum class ListMode { kAppend, kReplace };
 [[nodiscard]] OptionKind list(std::vector<std::string>& field, ListMode mode,
                               std::string_view separators = ",");
-// Numbers from 0 to `max`, in place of what was there.
-[[nodiscard]] OptionKind numbers(std::vector<float>& field, float max, std::string_view separators,
-                                 std::string expects);
+// Several, in place of what was there. `parse` turns each into an optional item.
+template <typename Item, typename Parse>
+OptionKind items(std::vector<Item>& field, std::string_view separators, Parse parse,
+                 std::string expects, std::string shown = "") {
+  return {std::move(expects),
+          [=, &field](std::string_view text) {
+            field.clear();
+            for (const std::string& part : split(text, separators)) {
+              const auto item = parse(part);
+              if (!item) return false;
+              field.push_back(*item);
+            }
+            return !field.empty();
+          },
+          std::move(shown)};
+}
 
 template <typename Value>
 OptionKind choice(Value& field, std::vector<std::pair<std::string, Value>> names) {

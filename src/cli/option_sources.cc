@@ -1,10 +1,137 @@
 #include "cli/option_sources.h"
 
+#include <algorithm>
+#include <cctype>
 #include <set>
+#include <sstream>
 #include <utility>
+
+#include "cli/nearest_name.h"
+#include "cli/text_parts.h"
 
 namespace holdfast::cli {
 namespace {
+
+// --- the environment: HOLDFAST_<NAME>, and llama-server's variables ---------------
+
+constexpr std::string_view kOurs = "HOLDFAST_";
+
+// "--ctx-size" -> "CTX_SIZE".
+std::string variable_of(std::string_view long_name) {
+  std::string name;
+  for (const char c : long_name.substr(2))
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// Kubernetes sets HOLDFAST_PORT=tcp://10.0.0.1:80 in every container beside a
+// service called holdfast.
+bool is_kubernetes_link(const std::string& value) { return value.starts_with("tcp://"); }
+
+void take_variable(const Environment& env, const std::string& variable, const NamedOption& named,
+                   GivenOptions& all) {
+  const auto found = env.find(variable);
+  if (found == env.end() || found->second.empty() || is_kubernetes_link(found->second)) return;
+  all.push_back({named.option, variable, named.value(found->second), variable});
+}
+
+bool has_variable(const NamedOption& named) {
+  return named.name.starts_with("--") && named.option->support != Support::kCommandLineOnly;
+}
+
+GivenOptions from_environment(const Environment& env, const OptionNames& names) {
+  GivenOptions all;
+  for (const NamedOption& named : names.all()) {
+    if (has_variable(named))
+      take_variable(env, std::string(kOurs) + variable_of(named.name), named, all);
+  }
+  return all;
+}
+
+GivenOptions from_llama_environment(const Environment& env, const OptionNames& names) {
+  GivenOptions all;
+  const Option* last = nullptr;  // each option once, whatever its names
+  for (const NamedOption& named : names.all()) {
+    std::string variable = named.option->llama_env;
+    if (!variable.empty() && named.option != last) take_variable(env, variable, named, all);
+    last = named.option;
+    if (variable.empty() || !named.off) continue;
+    // llama-server: the mere presence of LLAMA_ARG_NO_MMAP turns mmap off.
+    variable.insert(std::string_view("LLAMA_ARG_").size(), "NO_");
+    if (env.contains(variable)) all.push_back({named.option, variable, "off", variable});
+  }
+  return all;
+}
+
+// --- the config file: lines of `name = value` -------------------------------------
+// CLI11 reads such files too, but cannot say in which line a mistake is.
+
+// The value of a config line: in double quotes verbatim, else up to a comment.
+std::string config_value(std::string_view text) {
+  text = trim(text);
+  if (text.starts_with('"')) {
+    const auto end = text.find('"', 1);
+    const bool alone = end != std::string_view::npos && [&] {
+      const auto rest = trim(text.substr(end + 1));
+      return rest.empty() || rest.starts_with('#');
+    }();
+    if (alone) return std::string(text.substr(1, end - 1));
+  }
+  const auto comment = std::min(text.find(" #"), text.find("\t#"));
+  return std::string(trim(text.substr(0, comment)));
+}
+
+Error unknown_key(const std::string& key, const std::string& place, const OptionNames& names) {
+  std::vector<std::string> known;
+  for (const NamedOption& named : names.all()) {
+    if (named.name.starts_with("--")) known.push_back(named.name.substr(2));
+  }
+  std::erase(known, key);  // an option that is not for files
+  const std::string nearest = nearest_name(key, known);
+  return invalid_argument(key,
+                          place + ": unknown key " + key +
+                              did_you_mean(nearest, "; keys are long option names without dashes"));
+}
+
+Result<GivenOption> take_config_line(std::string_view line, const std::string& place,
+                                     const OptionNames& names) {
+  const auto equals = line.find('=');
+  const std::string key(trim(line.substr(0, equals)));
+  const auto named = names.find("--" + key);
+  if (!named || named->option->support == Support::kCommandLineOnly || key == "config")
+    return unknown_key(key, place, names);
+  if (equals == std::string_view::npos && !is_flag(*named->option)) {
+    return invalid_argument(
+        key, place + ": " + key + " needs a value: " + key + " = " + named->option->value);
+  }
+  const std::string value =
+      equals == std::string_view::npos ? "on" : config_value(line.substr(equals + 1));
+  return GivenOption{named->option, key, named->value(value), place + ": " + key};
+}
+
+Result<GivenOptions> from_config(const std::string& path, const FileReader& files,
+                                 const OptionNames& names) {
+  auto text = files(path);
+  if (!text) return text.error();
+  GivenOptions all;
+  std::istringstream lines(text.value());
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string place = path + ":" + std::to_string(++number);
+    const std::string_view content = trim(line);
+    if (content.empty() || content.starts_with('#') || content == "[serve]") continue;
+    if (content.starts_with('[')) {
+      return invalid_argument("config", place + ": unknown section " + std::string(content) +
+                                            "; the only one is [serve]");
+    }
+    auto taken = take_config_line(content, place, names);
+    if (!taken) return taken.error();
+    all.push_back(std::move(taken).value());
+  }
+  return all;
+}
+
+// --- all of them ------------------------------------------------------------------
 
 Error unexpected_word(const std::string& word) {
   const std::string hint =
@@ -50,6 +177,22 @@ Result<GivenOptions> gather_options(const CommandSyntax& syntax, std::span<const
     sources.push_back(std::move(*read));
   }
   return without_overridden(std::move(sources));
+}
+
+void note_misspelled(const Environment& env, const OptionNames& names,
+                     std::vector<std::string>& notes) {
+  std::vector<std::string> known;
+  for (const NamedOption& named : names.all()) {
+    if (has_variable(named)) known.push_back(variable_of(named.name));
+  }
+  for (const auto& [variable, value] : env) {
+    if (!variable.starts_with(kOurs) || is_kubernetes_link(value)) continue;
+    const std::string name = variable.substr(kOurs.size());
+    const std::string nearest = nearest_name(name, known);
+    if (nearest.empty() || nearest == name) continue;
+    notes.push_back("the environment variable " + variable + " is not an option; did you mean " +
+                    std::string(kOurs) + nearest + "?");
+  }
 }
 
 }  // namespace holdfast::cli

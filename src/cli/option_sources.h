@@ -15,15 +15,8 @@
 
 namespace holdfast::cli {
 
-// HOLDFAST_<NAME>, and llama-server's variables.
-[[nodiscard]] GivenOptions from_environment(const Environment& env, const OptionNames& names);
-[[nodiscard]] GivenOptions from_llama_environment(const Environment& env, const OptionNames& names);
-// An Error names the line. (CLI11 reads such files too, but cannot say where a mistake is.)
-[[nodiscard]] Result<GivenOptions> from_config(const std::string& path, const FileReader& files,
-                                               const OptionNames& names);
-
-// All of it, the config file included where one is named: what no higher source overrides,
-// in the order in which it is to be applied.
+// What no higher source overrides, in the order in which it is to be applied. An Error is a
+// name that no option has, a value that is missing, or a file that cannot be read.
 [[nodiscard]] Result<GivenOptions> gather_options(const CommandSyntax& syntax,
                                                   std::span<const std::string> args,
                                                   const Environment& env, const FileReader& files);
