@@ -1,19 +1,19 @@
 // Companion: an optional second model (MTP head, draft model, or just a look at
 // the tokens so far) that follows the primary's slots and proposes tokens.
 //
-//   follow    the primary's slot was brought to these tokens; come as near as you can
-//   advance   the primary's latest batch appended these, and they stay
-//   draft     what may come next?
-//   save      what of you belongs beside the primary's state, in memory
+//   follow    the primary's slot now holds these tokens: hold as many of them as you can
+//   advance   the primary's latest batch appended these tokens, and they stay
+//   draft     propose what may come next
+//   save      copy out what should be kept beside the primary's state
 //
-// It has no way to refuse, to fail loudly or to change the primary (H5): every
-// answer is a smaller number or fewer bytes. One that cannot be trimmed answers 0
-// and starts over; a draft that is nonsense is rejected, token by token.
+// A companion has no way to refuse, to fail loudly or to change the primary (H5 in
+// docs/design.md): a failure makes the number or the bytes in its answer smaller. A companion that
+// cannot be trimmed answers 0 and starts over; wrong drafts are rejected, token by token.
 //
-// Its state has the same kinds of parts as the primary's: rows, one for each token,
-// and what is valid at one place only (the hidden row that an MTP head carries, the
-// recurrent state of a draft model). Rows are kept in the same blocks as the
-// primary's and shared like them; the rest goes with the snapshot at its place.
+// Its state has the same kinds of parts as the primary's: rows, one for each token, and bytes that
+// are valid at one position only (the hidden row that an MTP head carries, the recurrent state of a
+// draft model). Rows are kept in the same blocks as the primary's and shared like them; bytes of a
+// position are kept with the snapshot there.
 //
 // Same thread as the Engine.
 #pragma once
@@ -30,39 +30,39 @@
 
 namespace holdfast::engine {
 
-// Bytes that a companion wants kept, at most.
+// How many bytes of a companion are kept, at most.
 struct CompanionShape {
   ByteCount bytes_per_token = 0;  // rows
-  ByteCount bytes_per_place = 0;  // what is valid at one position only
+  ByteCount bytes_per_place = 0;  // those that are valid at one position only
 };
 
 // Where the primary went, and what memory holds of the companion's state there.
 struct CompanionPoint {
   TokenSpan tokens;                // exactly what the primary's slot now holds
-  std::span<const RowsView> rows;  // of the companion, ascending; may have gaps and end early
-  CheckedView place;               // at tokens.size(); empty: not kept
+  std::span<const RowsView> rows;  // the companion's, ascending; may have gaps and end early
+  CheckedView place;               // its bytes of position tokens.size(); empty: not kept
 };
 
 struct Followed {
-  TokenPos held = 0;              // of the tokens, counted from the first: 0 .. tokens.size()
-  TokenPos from_memory = 0;       // how many of those were brought back
-  const char* missing = nullptr;  // why it holds fewer than all, for people
+  TokenPos held = 0;              // how many tokens it holds, counted from the first
+  TokenPos from_memory = 0;       // how many of those were restored from memory
+  const char* missing = nullptr;  // for people: why it does not hold all tokens; null: it does
 };
 
-// What memory should hold; parts with no bytes are not there to be kept.
+// What memory should keep. Where a part has no bytes there is nothing to keep.
 struct CompanionSaved {
   std::vector<CheckedBytes> rows;  // one for each block asked for
-  CheckedBytes place;              // of the position where the slot stands
+  CheckedBytes place;              // of the position after the slot's last token
 };
 
 struct DraftWish {
   SlotId slot;
   Token next = 0;     // sampled, and not yet computed by the primary
   TokenPos most = 0;  // tokens wanted after it, at least 1
-  float least_probability =
-      0.0F;             // a token less likely than this is not proposed, nor any after it
-  Tokens draft;         // the answer; empty: no idea
-  bool behind = false;  // or it is still reading what the primary has read
+  // A token that is less likely than this is not proposed, and no token after it.
+  float least_probability = 0.0F;
+  Tokens draft;         // the answer; empty: nothing is proposed,
+  bool behind = false;  // and if this is set, because it is still reading the primary's tokens
 };
 
 class Companion {
@@ -75,15 +75,15 @@ class Companion {
 
   [[nodiscard]] virtual Followed follow(SlotId slot, const CompanionPoint& point) noexcept = 0;
 
-  // To be called after each prefill or decode of the slot and before the engine's
-  // next batch, with those of the batch's tokens, from `first_row` on, that were right
-  // and that it was not told of before.
+  // To be called after each prefill or decode of the slot and before the engine's next batch.
+  // `kept` are the batch's tokens from `first_row` on that stay in the slot and that the companion
+  // was not told of before.
   virtual void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept = 0;
 
   // Several slots at once, each with its own wish.
   virtual void draft(std::span<DraftWish> wishes) noexcept = 0;
 
-  // What it has of the given blocks, and of the place after `length` tokens.
+  // What it has of the given blocks, and of the position after `length` tokens.
   // REQUIRES: the primary's slot holds `length` tokens, and the blocks lie within them.
   [[nodiscard]] virtual CompanionSaved save(SlotId slot, std::span<const TokenRange> blocks,
                                             TokenPos length) noexcept = 0;

@@ -6,12 +6,15 @@
 // for the one whose state is a hash of the tokens it has seen.
 //
 // Invariants, verified by check():
-//   E1  length(slot) is the number of tokens in the slot's live state, and the
-//       library agrees with it
-//   E2  0 <= length(slot) <= context_tokens()
-//   E3  after prefill, decode, load, restore or normalize returned an Error the slots they
-//       named are empty; a refused cut, and every const operation, has changed
-//       nothing (not verified by check(): it needs a before and an after)
+//   ENGINE-1  length(slot) is the number of tokens in the slot's live state, and the library
+//             agrees with it
+//   ENGINE-2  0 <= length(slot) <= context_tokens()
+// and by tests, because they compare a before with an after:
+//   ENGINE-3  after prefill, decode, load, restore or normalize returned an Error, the slots that
+//   it
+//             named are empty; a refused cut, and every const operation, has changed nothing
+//             (EveryArchitecture.BadStatesAreRefusedAndLeaveAnEmptySlot,
+//             EveryArchitecture.ACutIsExactOrRefusedWithNothingChanged)
 //
 // One owning thread. TextModel (text.h) is the part that any thread may use.
 #pragma once
@@ -33,7 +36,7 @@
 
 namespace holdfast::engine {
 
-// Tokens to append to one slot: one that was sampled, and what may follow it.
+// Tokens to append to one slot: one that was sampled, and a draft of what may follow it.
 struct DecodeStep {
   SlotId slot;
   TokenSpan tokens;
@@ -58,7 +61,7 @@ struct SavedState {
   StateBytes bytes;
 };
 
-// The same where it is kept by somebody else.
+// A SavedState whose bytes somebody else keeps.
 struct SavedStateView {
   SavedStateView() = default;
   SavedStateView(SaveScope s, TokenPos n, std::uint64_t sum, std::span<const std::byte> data)
@@ -100,13 +103,14 @@ struct RowsView {
   std::span<const std::byte> bytes;  // of the whole block
 };
 
-// What brings an empty slot to `tokens.size()` tokens.
+// What restore() needs to bring an empty slot to `tokens.size()` tokens.
 struct RestorePoint {
-  TokenSpan tokens;                // those that the state was computed from
-  std::span<const RowsView> rows;  // cover them in order and without gaps; the last may reach
-                                   // further. None for models without extents
-  std::optional<SavedStateView> snapshot;  // at exactly this length; none where every part is an
-                                           // extent
+  TokenSpan tokens;  // the tokens that the state was computed from
+  // Cover the tokens in order and without gaps; the last view may reach further. Empty for models
+  // without extents.
+  std::span<const RowsView> rows;
+  // Taken after exactly these tokens. None for models whose parts are all extents.
+  std::optional<SavedStateView> snapshot;
 };
 
 class Engine {
@@ -128,8 +132,8 @@ class Engine {
 
   // The most tokens that decode() takes for one slot.
   [[nodiscard]] virtual TokenPos decode_tokens_max() const = 0;
-  // Whether, right after a decode of more than `count` tokens, cut() will take the
-  // last `count` of them back. Where it will not, a snapshot taken before does.
+  // Whether cut() can remove the last `count` tokens right after a decode of more than `count`
+  // tokens. Where it cannot, a caller that may have to go back takes a snapshot first.
   [[nodiscard]] virtual bool can_take_back(TokenPos count) const = 0;
 
   // Appends equally many tokens to each of several slots in one batch, keeping the
@@ -146,9 +150,9 @@ class Engine {
   // The logits themselves; same requirement, valid until the next prefill/decode.
   [[nodiscard]] virtual std::span<const float> logits(SlotId slot, TokenPos row = 0) = 0;
 
-  // Chooses from logits that were copied earlier, as if they had just been computed. Not
-  // always possible: the library's samplers read from its latest outputs, if it has any.
-  // kEngine: !can_sample_kept(), or there are not logits_count() of them.
+  // Chooses a token from logits that were copied earlier, as if they had just been computed. This
+  // needs can_sample_kept(): the library's samplers read from its latest outputs, if it has any.
+  // kEngine: !can_sample_kept(), or `logits` does not have logits_count() values.
   [[nodiscard]] virtual bool can_sample_kept() const = 0;
   [[nodiscard]] virtual std::size_t logits_count() const = 0;
   [[nodiscard]] virtual Result<Sampled> sample_kept(std::span<const float> logits,
@@ -176,8 +180,8 @@ class Engine {
   [[nodiscard]] virtual Result<ExtentRows> save_rows(SlotId slot, TokenPos begin,
                                                      TokenPos end) const = 0;
 
-  // The same rows in the given blocks, which ascend. Where rows lie in a device's
-  // memory, few large copies are many times faster than one for each block.
+  // Copies out the rows of several blocks of tokens, which ascend. Where rows lie in a device's
+  // memory, a few large copies are many times faster than one for each block.
   [[nodiscard]] virtual Result<std::vector<ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const = 0;
 
@@ -185,17 +189,17 @@ class Engine {
   // length, and damaged or foreign bytes are Errors that leave the slot empty.
   [[nodiscard]] virtual Result<void> restore(SlotId slot, const RestorePoint& point) = 0;
 
-  // Gives the slot the layout that restoring its state would give it. Where the
-  // order in which rows lie shows in the last bits (sliding windows, which move
-  // through a ring), a run that was never interrupted agrees with a restored one
-  // only if both do this at the same places. On an Error the slot is empty.
+  // Gives the slot the memory layout that restoring its state would give it. The order in which
+  // the rows of a sliding window lie in their ring changes the last bits of results, so an
+  // uninterrupted run agrees with a restored one only if both call this at the same positions. On
+  // an Error the slot is empty.
   [[nodiscard]] virtual Result<void> normalize(SlotId slot) = 0;
 
-  // Returns when all that was asked for has been computed. prefill() without logits
-  // need not wait for its result; who measures time does.
+  // Returns when everything that was asked for has been computed. prefill() without logits may
+  // return earlier; callers that measure time call this.
   virtual void wait() const = 0;
 
-  // Violations of E1 and E2; empty when they hold.
+  // Violations of ENGINE-1 and ENGINE-2; empty when they hold.
   [[nodiscard]] virtual std::vector<std::string> check() const = 0;
 };
 

@@ -173,7 +173,7 @@ std::vector<std::string> NgramIndex::check() const {
       TokenPos before = length_of(tokens_) + 1;
       for (TokenPos end = level.latest[chain]; end > 0; end = level.earlier[at(end - 1)]) {
         if (end >= before || end < level.gram) {
-          violations.emplace_back("N1: a chain goes astray");
+          violations.emplace_back("NGRAM-1: a chain goes astray");
           break;
         }
         if (chain_of(level, gram_at(level, end)) == chain) seen[at(end)] = true;
@@ -181,8 +181,8 @@ std::vector<std::string> NgramIndex::check() const {
       }
     }
     const auto grams = std::max(0, length_of(tokens_) - level.gram + 1);
-    if (std::ranges::count(seen, true) != grams) violations.emplace_back("N2: a gram is not filed");
-    if (level.earlier.size() != tokens_.size()) violations.emplace_back("N2: ends are miscounted");
+    if (std::ranges::count(seen, true) != grams) violations.emplace_back("NGRAM-2: a gram is not filed");
+    if (level.earlier.size() != tokens_.size()) violations.emplace_back("NGRAM-2: ends are miscounted");
   }
   return violations;
 }

@@ -4,17 +4,17 @@
 //                   ^^^^^^^ ^                ^^^^^^^^^^^^^^^^^^^^ the last three tokens
 //                           ` were here before: "on the mat." is proposed
 //
-// The longest match wins, of 4 tokens down to 2, and among equals the latest. Of
-// matches with the longest length, that which reaches furthest back is taken. A short
-// match says little: it counts only if the two latest of its kind went on alike, and
-// the proposal ends where they part.
+// Matches of 4 tokens are looked for first, then shorter ones down to 2. Among the latest matches
+// of the longest grams, the one whose agreement reaches furthest back is taken. A short match says
+// little: it counts only if the two latest matches of its length were followed by the same token,
+// and the proposal ends where the two differ.
 //
-// There are no probabilities here: a match that counts is as likely as any wish asks.
-// There is no state to keep either: tokens are all it needs, so it always holds all
-// that it was told, and the bytes to save are none.
+// There are no probabilities here: a match that counts satisfies any least probability. There is no
+// state to keep either: the companion needs nothing but tokens, so it always holds all that it was
+// told, and saves no bytes.
 //
-// Memory: some 60 bytes for each token that a slot held at most; freed when it holds none.
-// Where there is no more to be had a slot starts over.
+// Memory: about 60 bytes for each token of the longest sequence that a slot has held, freed when
+// the slot holds none. If memory runs out, the slot starts over.
 #pragma once
 
 #include <string>
@@ -40,8 +40,8 @@ struct NgramOptions {
 // share a chain; tokens are compared on use.
 //
 // Invariants, verified by check():
-//   N1  every chain descends and stays within the tokens
-//   N2  every gram is in the chain of its hash, once
+//   NGRAM-1  every chain descends and stays within the tokens
+//   NGRAM-2  every gram is in the chain of its hash, once
 class NgramIndex {
  public:
   explicit NgramIndex(const NgramOptions& options);

@@ -3,16 +3,11 @@
 #include <llama-ext.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <exception>
-#include <thread>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "engine/llama/llama_context_params.h"
 #include "engine/llama/llama_planes.h"
-#include "engine/llama/llama_rows.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_threads.h"
 
@@ -22,16 +17,6 @@ namespace {
 
 llama_memory_t memory_of(const llama_context* context) {
   return llama_get_memory(const_cast<llama_context*>(context));
-}
-
-llama_state_seq_flags flags_of(engine::SaveScope scope) {
-  return scope == engine::SaveScope::kSnapshot ? LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY : 0;
-}
-
-std::uint32_t blob_head(std::span<const std::byte> bytes) {
-  std::uint32_t head = 0;
-  if (bytes.size() >= sizeof head) std::memcpy(&head, bytes.data(), sizeof head);
-  return head;
 }
 
 Error engine_error(std::string message) {
@@ -50,13 +35,13 @@ LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr con
       context_tokens_(static_cast<TokenPos>(llama_n_ctx_seq(context_.get()))),
       chunk_tokens_max_(static_cast<TokenPos>(llama_n_ubatch(context_.get()))),
       decode_tokens_max_(1 + config.draft_tokens_max),
-      rollback_depth_(static_cast<TokenPos>(llama_n_rs_seq(context_.get()))),
       vocabulary_(
           static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
-      slots_(static_cast<std::size_t>(config.slots)),
-      row_maps_(static_cast<std::size_t>(config.slots)) {
+      ledger_(config.slots, decode_tokens_max_,
+              static_cast<TokenPos>(llama_n_rs_seq(context_.get()))),
+      states_(context_.get(), shape_, config.slots) {
   if (Part* snapshot = const_cast<Part*>(shape_.find(PartKind::kSnapshot))) {
-    snapshot->rollback_depth = rollback_depth_;
+    snapshot->rollback_depth = static_cast<TokenPos>(llama_n_rs_seq(context_.get()));
   }
   if (config.mtp) {
     hidden_width_ = static_cast<std::size_t>(llama_model_n_embd_out(model_.get()));
@@ -84,106 +69,44 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::create(std::shared_ptr<llama_m
       std::move(model), std::move(context), std::move(threads), std::move(shape), config));
 }
 
-const LlamaEngine::SlotState& LlamaEngine::state(SlotId slot) const {
-  CHECK(slot.value >= 0 && slot.value < slot_count());
-  return slots_[static_cast<std::size_t>(slot.value)];
-}
-
-LlamaEngine::SlotState& LlamaEngine::state(SlotId slot) {
-  return const_cast<SlotState&>(std::as_const(*this).state(slot));
-}
-
 // --- computing -------------------------------------------------------------
 
-void LlamaEngine::append_to_batch(SlotId slot, Token token, TokenPos position, bool logits) {
-  batch_tokens_.push_back(token);
-  batch_positions_.push_back(position);
-  batch_sequence_counts_.push_back(1);
-  batch_sequences_.push_back(slot.value);
-  batch_logits_.push_back(logits ? 1 : 0);
-}
-
-// Each of the slots has `count` tokens in it.
 Result<void> LlamaEngine::run_batch(std::span<const SlotId> slots, TokenPos count) {
-  batch_sequence_pointers_.clear();
-  for (llama_seq_id& sequence : batch_sequences_) batch_sequence_pointers_.push_back(&sequence);
-
-  llama_batch batch{};
-  batch.n_tokens = static_cast<std::int32_t>(batch_tokens_.size());
-  batch.token = batch_tokens_.data();
-  batch.pos = batch_positions_.data();
-  batch.n_seq_id = batch_sequence_counts_.data();
-  batch.seq_id = batch_sequence_pointers_.data();
-  batch.logits = batch_logits_.data();
-
   int status = 0;
   std::string reason;
   try {
-    const auto planes = set_planes(context_.get(), taken_back_after(count));
-    status = planes ? llama_decode(context_.get(), batch) : -1;
+    const auto planes = set_planes(context_.get(), ledger_.rollback_after(count));
+    status = planes ? llama_decode(context_.get(), batch_.view()) : -1;
     if (!planes) reason = planes.error().message;
   } catch (const std::exception& failure) {
     status = -1;
     reason = failure.what();
   }
-  batch_tokens_.clear();
-  batch_positions_.clear();
-  batch_sequence_counts_.clear();
-  batch_sequences_.clear();
-  const auto wanted = std::ranges::find(batch_logits_, 1);
-  const bool any = status == 0 && wanted != batch_logits_.end();
-  output_row_ = any ? static_cast<int>(wanted - batch_logits_.begin()) : -1;
-  batch_logits_.clear();
+  output_row_ = status == 0 ? batch_.first_output() : -1;
+  batch_.clear();
   if (status == 0) return {};
-  for (const SlotId slot : slots) clear(slot);  // X10
+  for (const SlotId slot : slots) clear(slot);  // LLAMA-10
   return engine_error("The model could not be run (code " + std::to_string(status) +
                       (reason.empty() ? ")." : "): " + reason));
-}
-
-void LlamaEngine::forget_outputs() {
-  for (SlotState& slot : slots_) {
-    slot.batch_begin = -1;
-    slot.batch_tokens = 0;
-    slot.batch_position = -1;
-    slot.outputs = 0;
-    slot.rollback_left = 0;
-  }
-}
-
-void LlamaEngine::note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs) {
-  SlotState& now = state(slot);
-  now.batch_position = now.length;
-  now.length += count;
-  now.batch_begin = begin;
-  now.batch_tokens = count;
-  now.outputs = outputs;
-  now.rollback_left = taken_back_after(count);
-}
-
-// Of a batch in which each slot has `count` tokens. More than a step has are a prompt, which is
-// never taken back.
-TokenPos LlamaEngine::taken_back_after(TokenPos count) const {
-  const bool step = count <= std::max(decode_tokens_max_, 1 + rollback_depth_);
-  return step ? std::min(count - 1, rollback_depth_) : 0;
 }
 
 Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, engine::LogitsOf logits) {
   const TokenPos count = length_of(chunk);
   CHECK(count >= 1 && count <= chunk_tokens_max_);
   CHECK(length(slot) + count <= context_tokens_);
-  forget_outputs();
+  ledger_.forget_batch();
   for (TokenPos i = 0; i < count; ++i) {
     const bool wanted = logits == engine::LogitsOf::kLastToken && i + 1 == count;
-    append_to_batch(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
+    batch_.append(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
   }
   if (auto run = run_batch({&slot, 1}, count); !run) return run;
-  note_batch(slot, 0, count, logits == engine::LogitsOf::kLastToken ? 1 : 0);
+  ledger_.note_batch(slot, 0, count, logits == engine::LogitsOf::kLastToken ? 1 : 0);
   return {};
 }
 
 Result<void> LlamaEngine::decode(std::span<const engine::DecodeStep> steps) {
   CHECK(!steps.empty());
-  forget_outputs();
+  ledger_.forget_batch();
   const TokenPos count = length_of(steps.front().tokens);
   CHECK(count >= 1 && count <= decode_tokens_max_);
   std::vector<SlotId> slots;
@@ -193,31 +116,25 @@ Result<void> LlamaEngine::decode(std::span<const engine::DecodeStep> steps) {
                                        : slots.back().value + 1 == step.slot.value));
     CHECK(length(step.slot) + count <= context_tokens_);
     TokenPos position = length(step.slot);
-    for (const Token token : step.tokens) append_to_batch(step.slot, token, position++, true);
+    for (const Token token : step.tokens) batch_.append(step.slot, token, position++, true);
     slots.push_back(step.slot);
   }
   if (auto run = run_batch(slots, count); !run) return run;
   int begin = 0;
   for (const SlotId slot : slots) {
-    note_batch(slot, begin, count, count);
+    ledger_.note_batch(slot, begin, count, count);
     begin += count;
   }
   return {};
 }
 
-int LlamaEngine::batch_row(SlotId slot, TokenPos row) const {
-  const SlotState& now = state(slot);
-  CHECK(row >= 0 && row < now.outputs);
-  return now.batch_begin + now.batch_tokens - now.outputs + row;
-}
-
 Result<engine::Sampled> LlamaEngine::sample(SlotId slot, engine::Sampler& sampler, TokenPos row) {
-  return static_cast<LlamaSampler&>(sampler).sample(context_.get(), batch_row(slot, row),
+  return static_cast<LlamaSampler&>(sampler).sample(context_.get(), ledger_.output_row(slot, row),
                                                     logits(slot, row));
 }
 
 std::span<const float> LlamaEngine::logits(SlotId slot, TokenPos row) {
-  return {llama_get_logits_ith(context_.get(), batch_row(slot, row)), vocabulary_};
+  return {llama_get_logits_ith(context_.get(), ledger_.output_row(slot, row)), vocabulary_};
 }
 
 // The sampling chain takes logits from the context alone, so they are put there, over a row
@@ -231,29 +148,20 @@ Result<engine::Sampled> LlamaEngine::sample_kept(std::span<const float> logits,
   float* row = llama_get_logits_ith(context_.get(), output_row_);
   if (row == nullptr) return engine_error("The model has no outputs to sample from.");
   std::ranges::copy(logits, row);
-  for (SlotState& slot : slots_) slot.outputs = 0;
+  ledger_.forget_logits();
   return static_cast<LlamaSampler&>(sampler).sample(context_.get(), output_row_,
                                                     {row, vocabulary_});
 }
 
 std::span<const float> LlamaEngine::hidden(SlotId slot, TokenPos row) const {
-  const SlotState& now = state(slot);
-  if (hidden_width_ == 0 || row < 0 || row >= now.batch_tokens) return {};
-  const float* values = llama_get_embeddings_nextn_ith(context_.get(), now.batch_begin + row);
+  const int batch_row = ledger_.token_row(slot, row);
+  if (hidden_width_ == 0 || batch_row < 0) return {};
+  const float* values = llama_get_embeddings_nextn_ith(context_.get(), batch_row);
   if (values == nullptr) return {};
   return {values, hidden_width_};
 }
 
 // --- going back ------------------------------------------------------------
-
-bool LlamaEngine::has_uncuttable_part() const {
-  return shape_.find(PartKind::kSnapshot) != nullptr || shape_.find(PartKind::kWindow) != nullptr;
-}
-
-bool LlamaEngine::snapshot_allows_cut(const SlotState& slot, TokenPos position) const {
-  return shape_.find(PartKind::kSnapshot) == nullptr ||
-         slot.length - position <= slot.rollback_left;
-}
 
 bool LlamaEngine::window_allows_cut(SlotId slot, TokenPos position) const {
   const Part* window = shape_.find(PartKind::kWindow);
@@ -265,16 +173,16 @@ bool LlamaEngine::window_allows_cut(SlotId slot, TokenPos position) const {
 }
 
 bool LlamaEngine::can_cut(SlotId slot, TokenPos position) const {
-  const SlotState& now = state(slot);
-  if (position < 0 || position > now.length) return false;
-  if (position == 0 || position == now.length) return true;
-  return snapshot_allows_cut(now, position) && window_allows_cut(slot, position);
+  if (position < 0 || position > length(slot)) return false;
+  if (position == 0 || position == length(slot)) return true;
+  const bool recurrent = shape_.find(PartKind::kSnapshot) != nullptr;
+  if (recurrent && !ledger_.can_roll_back(slot, position)) return false;  // LLAMA-1, LLAMA-4
+  return window_allows_cut(slot, position);
 }
 
 engine::CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
   if (!can_cut(slot, position)) return engine::CutAnswer::kRefused;
-  SlotState& now = state(slot);
-  if (position == now.length) return engine::CutAnswer::kDone;
+  if (position == length(slot)) return engine::CutAnswer::kDone;
   if (position == 0) {
     clear(slot);
     return engine::CutAnswer::kDone;
@@ -282,9 +190,7 @@ engine::CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
   if (!llama_memory_seq_rm(memory_of(context_.get()), slot.value, position, -1)) {
     return engine::CutAnswer::kRefused;
   }
-  now.length = position;
-  now.outputs = 0;
-  now.rollback_left = 0;
+  ledger_.note_cut(slot, position);
   return engine::CutAnswer::kDone;
 }
 
@@ -295,59 +201,35 @@ bool LlamaEngine::can_take_back(TokenPos count) const {
 
 void LlamaEngine::clear(SlotId slot) {
   llama_memory_seq_rm(memory_of(context_.get()), slot.value, -1, -1);
-  state(slot) = SlotState{};
+  ledger_.note_cleared(slot);
 }
 
 // --- saving and loading ----------------------------------------------------
 
 Result<engine::SavedState> LlamaEngine::save(SlotId slot, engine::SaveScope scope) const {
   if (length(slot) == 0) return invalid_argument("slot", "An empty slot has no state to save.");
-  if (scope == engine::SaveScope::kSnapshot && !has_uncuttable_part()) {  // X8
+  if (scope == engine::SaveScope::kSnapshot && !states_.has_snapshots()) {  // LLAMA-8
     return Error{ErrorCode::kUnsupported, "This model's state has no part to snapshot.", ""};
   }
-  engine::SavedState saved{.scope = scope, .length = length(slot), .checksum = 0, .bytes = {}};
-  const auto flags = flags_of(scope);
-  saved.bytes.resize(llama_state_seq_get_size_ext(context_.get(), slot.value, flags));
-  llama_synchronize(context_.get());
-  std::size_t written = 0;
-  try {
-    written = copy_state_out(context_.get(), slot, flags, saved.bytes, copies_);
-  } catch (const std::exception&) {
-    written = 0;
-  }
-  if (written == 0 || written != saved.bytes.size()) {
-    return engine_error("The state of a slot could not be copied out.");
-  }
-  saved.checksum = hash_bytes(saved.bytes);
-  return saved;
+  return states_.save(slot, length(slot), scope);
+}
+
+// LLAMA-6
+Result<void> LlamaEngine::refuse_state(SlotId slot, const std::string& why) {
+  clear(slot);
+  return engine_error("A saved state was refused: " + why);
 }
 
 Result<void> LlamaEngine::load(SlotId slot, const engine::SavedStateView& saved) {
-  const bool keeps_extents = saved.scope == engine::SaveScope::kSnapshot;
-  const auto refuse = [&](std::string why) -> Result<void> {
-    clear(slot);  // X6
-    return engine_error("A saved state was refused: " + std::move(why));
-  };
-  if (saved.length <= 0) return refuse("it holds no token.");
-  if (saved.length > context_tokens_) return refuse("it is longer than the context.");
-  if (keeps_extents && !has_uncuttable_part()) return refuse("this model takes no snapshots.");
-  if (keeps_extents && shape_.find(PartKind::kExtent) && length(slot) < saved.length) {
-    return refuse("the slot holds fewer tokens than the snapshot.");
+  if (saved.length <= 0) return refuse_state(slot, "it holds no token.");
+  if (saved.length > context_tokens_) return refuse_state(slot, "it is longer than the context.");
+  const std::string defect = states_.defect_of(saved, length(slot));
+  if (!defect.empty()) return refuse_state(slot, defect);
+  if (saved.scope == engine::SaveScope::kWhole) clear(slot);
+  if (auto loaded = states_.load(slot, saved); !loaded) {
+    return refuse_state(slot, loaded.error().message);
   }
-  if (hash_bytes(saved.bytes) != saved.checksum) return refuse("its bytes are damaged.");
-  if (blob_head(saved.bytes) != kSequenceBlobMagic) return refuse("it is not of this engine.");
-  if (!keeps_extents) clear(slot);
-
-  std::size_t taken = 0;
-  try {
-    taken = llama_state_seq_set_data_ext(context_.get(),
-                                         reinterpret_cast<const std::uint8_t*>(saved.bytes.data()),
-                                         saved.bytes.size(), slot.value, flags_of(saved.scope));
-  } catch (const std::exception& failure) {
-    return refuse(failure.what());
-  }
-  if (taken != saved.bytes.size()) return refuse("the library did not take all of it.");
-  forget_outputs();
+  ledger_.forget_batch();
   return verify_loaded(slot, saved.length);
 }
 
@@ -357,36 +239,10 @@ Result<void> LlamaEngine::verify_loaded(SlotId slot, TokenPos length) {
   const auto memory = memory_of(context_.get());
   const bool trimmed = llama_memory_seq_rm(memory, slot.value, length, -1);
   if (!trimmed || llama_memory_seq_pos_max(memory, slot.value) != length - 1) {
-    clear(slot);
-    return engine_error("A saved state was refused: it is not " + std::to_string(length) +
-                        " tokens long.");
+    return refuse_state(slot, "it is not " + std::to_string(length) + " tokens long.");
   }
-  state(slot).length = length;
+  ledger_.note_loaded(slot, length);
   return {};
-}
-
-Result<const LlamaRowMap*> LlamaEngine::row_map(SlotId slot) const {
-  auto& map = row_maps_[static_cast<std::size_t>(slot.value)];
-  if (map == nullptr) {
-    auto made = LlamaRowMap::record(context_.get(), slot, length(slot), has_uncuttable_part());
-    if (!made) return made.error();
-    map = std::move(*made);
-  }
-  return map.get();
-}
-
-// The maps of all slots agree on what a row is. Where none has been made yet (a
-// state from an earlier run), a token in an empty slot serves to make one.
-Result<const LlamaRowMap*> LlamaEngine::any_row_map(SlotId empty_slot) {
-  for (const auto& map : row_maps_) {
-    if (map != nullptr) return map.get();
-  }
-  const Token any = 0;
-  if (auto run = prefill(empty_slot, {&any, 1}, engine::LogitsOf::kLastToken); !run)
-    return run.error();
-  auto map = row_map(empty_slot);
-  clear(empty_slot);
-  return map;
 }
 
 Result<engine::ExtentRows> LlamaEngine::save_rows(SlotId slot, TokenPos begin, TokenPos end) const {
@@ -404,54 +260,35 @@ Result<std::vector<engine::ExtentRows>> LlamaEngine::save_rows(
   if (shape_.find(PartKind::kExtent) == nullptr) {
     return Error{ErrorCode::kUnsupported, "This model's state has no extents.", ""};
   }
-  llama_synchronize(context_.get());
-  auto map = row_map(slot);
-  if (!map) return map.error();
-  std::vector<engine::ExtentRows> all;
-  for (const TokenRange& block : blocks) {
-    engine::ExtentRows& rows = all.emplace_back(engine::ExtentRows{block.begin, block.end, 0, {}});
-    rows.bytes.resize((*map)->row_bytes() * static_cast<std::size_t>(block.length()));
-  }
-  (*map)->copy_out(all, copies_);
-  return all;
+  return states_.save_rows(slot, length(slot), blocks);
+}
+
+// Where no slot has shown yet what a row is (the first state comes from an earlier run), a token in
+// the empty slot does.
+Result<void> LlamaEngine::learn_rows(SlotId empty_slot) {
+  if (states_.knows_rows()) return {};
+  const Token any = 0;
+  if (auto run = prefill(empty_slot, {&any, 1}, engine::LogitsOf::kLastToken); !run) return run;
+  auto learned = states_.learn_rows(empty_slot, length(empty_slot));
+  clear(empty_slot);
+  return learned;
 }
 
 Result<void> LlamaEngine::restore(SlotId slot, const engine::RestorePoint& point) {
   clear(slot);
   const TokenPos length = length_of(point.tokens);
-  const auto refuse = [&](const std::string& why) -> Result<void> {
-    clear(slot);
-    return engine_error("A saved state was refused: " + why);
-  };
-  if (length == 0 || length > context_tokens_) return refuse("it holds no token, or too many.");
-  const auto known = any_row_map(slot);
-  if (!known) return refuse(known.error().message);
-  const LlamaRowMap* map = *known;
-  TokenPos covered = 0;
-  for (const engine::RowsView& rows : point.rows) {
-    if (rows.begin != covered) return refuse("it has a gap.");
-    const auto count = static_cast<std::size_t>(rows.block_end - rows.block_begin);
-    if (rows.bytes.size() != map->row_bytes() * count) return refuse("it is not of this engine.");
-    covered = rows.end;
+  if (length == 0 || length > context_tokens_) {
+    return refuse_state(slot, "it holds no token, or too many.");
   }
-  if (map->row_bytes() > 0 && covered < length) return refuse("it has a gap.");
-  if (has_uncuttable_part()) {
-    if (!point.snapshot || point.snapshot->length != length ||
-        point.snapshot->scope != engine::SaveScope::kSnapshot) {
-      return refuse("its snapshot is missing or of another length.");
-    }
-    if (hash_bytes(point.snapshot->bytes) != point.snapshot->checksum ||
-        blob_head(point.snapshot->bytes) != kSequenceBlobMagic) {
-      return refuse("its snapshot is damaged or foreign.");
-    }
+  if (auto learned = learn_rows(slot); !learned) {
+    return refuse_state(slot, learned.error().message);
   }
-  llama_synchronize(context_.get());
-  try {
-    map->restore(context_.get(), slot, point, copies_);
-  } catch (const std::exception& failure) {
-    return refuse(failure.what());
+  const std::string defect = states_.defect_of(point);
+  if (!defect.empty()) return refuse_state(slot, defect);
+  if (auto restored = states_.restore(slot, point); !restored) {
+    return refuse_state(slot, restored.error().message);
   }
-  forget_outputs();
+  ledger_.forget_batch();
   return verify_loaded(slot, length);
 }
 
@@ -470,16 +307,18 @@ Result<void> LlamaEngine::normalize(SlotId slot) {
 void LlamaEngine::wait() const { llama_synchronize(context_.get()); }
 
 std::vector<std::string> LlamaEngine::check() const {
-  std::vector<std::string> violations;
+  std::vector<std::string> violations = ledger_.check();
   for (int i = 0; i < slot_count(); ++i) {
     const TokenPos held = length(SlotId{i});
     const llama_pos last = llama_memory_seq_pos_max(memory_of(context_.get()), i);
     if (last + 1 != held) {
-      violations.push_back("E1: slot " + std::to_string(i) + " counts " + std::to_string(held) +
-                           " tokens, the library " + std::to_string(last + 1));
+      violations.push_back("ENGINE-1: slot " + std::to_string(i) + " counts " +
+                           std::to_string(held) + " tokens, the library " +
+                           std::to_string(last + 1));
     }
     if (held < 0 || held > context_tokens_) {
-      violations.push_back("E2: slot " + std::to_string(i) + " holds " + std::to_string(held));
+      violations.push_back("ENGINE-2: slot " + std::to_string(i) + " holds " +
+                           std::to_string(held));
     }
   }
   return violations;

@@ -4,30 +4,38 @@
 // of a slot is token i and nothing foreign lies between. A prefill chunk is one
 // sequence in one llama_decode and fits one ubatch.
 //
-// Traps of the library and where each is disarmed:
-//   X1  seq_rm on a recurrent state answers true beyond the last ubatch, with a
-//       stale state: can_cut() bounds the depth by what the slot's last own batch
-//       kept (llama_planes.h), and allows one cut per batch
-//   X2  seq_rm of a middle range punches a hole into hybrids: only tails are cut
-//   X3  seq_rm on a sliding window never fails although the window is gone:
-//       can_cut() looks at the oldest position held
-//   X4  a batch of several sequences may move another's rollback planes, and is
-//       split where they are of different length or not neighbours: decode() takes
-//       neighbours with equally many tokens, which are one ubatch, and a cut within
-//       the rollback depth needs the slot to have been in the engine's latest batch
-//   X5  seq_cp forgets a pending rollback: seq_cp is not used
-//   X6  a failed or empty restore leaves half a state: load() refuses empty
-//       states, verifies length after the library's own answer, and clears
-//   X7  a blob with a bad head throws through the C API: verified before, and
-//       nothing escapes
-//   X8  PARTIAL_ONLY on plain attention writes everything: save(kSnapshot) is
-//       kUnsupported there
-//   X9  M-RoPE models accept gaps in positions: positions are assigned here,
-//       from length(), and never come from a caller
-//   X10 a failed decode leaves hybrids with the tokens applied: every slot of a
-//       failed batch is cleared; the abort callback is never installed
-//   X11 seq_add/seq_div abort or corrupt: not used
-//   X12 a grammar starting with %llguidance aborts the process: refused (sampler)
+// Traps of the library, and where each is disarmed. Tests are those of llama_engine_test.cc:
+//   LLAMA-1   seq_rm on a recurrent state answers true beyond the last ubatch, with a stale state:
+//             can_cut() bounds the depth by what the slot's last own batch kept (llama_planes.h),
+//             and allows one cut per batch (LlamaTraps.RollbackReachesOnlyIntoTheLastBatch)
+//   LLAMA-2   seq_rm of a middle range punches a hole into hybrids: only tails are cut
+//             (EveryArchitecture.ACutIsExactOrRefusedWithNothingChanged)
+//   LLAMA-3   seq_rm on a sliding window never fails although the window is gone: can_cut() looks
+//             at the oldest position held (LlamaTraps.AWindowIsNotCutBelowWhatItHolds)
+//   LLAMA-4   a batch of several sequences may move another's rollback planes, and is split where
+//             the sequences have different lengths or are not neighbours: decode() takes neighbours
+//             with equally many tokens, which are one ubatch, and a cut within the rollback depth
+//             needs the slot to have been in the engine's latest batch
+//             (LlamaTraps.NoRollbackAfterABatchOfSeveralSlots)
+//   LLAMA-5   seq_cp forgets a pending rollback: seq_cp is not used, so there is nothing to test
+//   LLAMA-6   a failed or empty restore leaves half a state: load() and restore() refuse empty
+//             states, verify the length after the library's own answer, and clear the slot
+//             (EveryArchitecture.BadStatesAreRefusedAndLeaveAnEmptySlot)
+//   LLAMA-7   a blob with a bad head throws through the C interface: StateTransfer looks at the
+//   head
+//             first, and nothing escapes
+//             (EveryArchitecture.AForgedSnapshotNeitherCrashesNorTakesMemory)
+//   LLAMA-8   PARTIAL_ONLY on plain attention writes everything: save(kSnapshot) is kUnsupported
+//             there (EveryArchitecture.ASnapshotGoesBackBitForBit)
+//   LLAMA-9   M-RoPE models accept gaps in positions: positions are assigned here, from length(),
+//             and never come from a caller; ENGINE-1 would show a gap
+//   LLAMA-10  a failed decode leaves hybrids with the tokens applied: every slot of a failed batch
+//   is
+//             cleared, and the abort callback is never installed
+//             (EveryArchitecture.AFailedChunkEmptiesItsSlotOnly)
+//   LLAMA-11  seq_add and seq_div abort or corrupt: they are not used
+//   LLAMA-12  a grammar that starts with %llguidance aborts the process: the sampler refuses it
+//             (llama_text_test.cc)
 #pragma once
 
 #include <memory>
@@ -35,13 +43,14 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/llama/batch_ledger.h"
 #include "engine/llama/llama_config.h"
-#include "engine/llama/llama_copies.h"
 #include "engine/llama/llama_handles.h"
+#include "engine/llama/state_transfer.h"
+#include "engine/llama/token_batch.h"
 
 namespace holdfast::llama {
 
-class LlamaRowMap;
 class LlamaThreads;
 
 class LlamaEngine final : public engine::Engine {
@@ -56,10 +65,10 @@ class LlamaEngine final : public engine::Engine {
   ~LlamaEngine() override;
 
   [[nodiscard]] const StateShape& shape() const override { return shape_; }
-  [[nodiscard]] int slot_count() const override { return static_cast<int>(slots_.size()); }
+  [[nodiscard]] int slot_count() const override { return ledger_.slot_count(); }
   [[nodiscard]] TokenPos context_tokens() const override { return context_tokens_; }
   [[nodiscard]] TokenPos chunk_tokens_max() const override { return chunk_tokens_max_; }
-  [[nodiscard]] TokenPos length(SlotId slot) const override { return state(slot).length; }
+  [[nodiscard]] TokenPos length(SlotId slot) const override { return ledger_.length(slot); }
   [[nodiscard]] TokenPos decode_tokens_max() const override { return decode_tokens_max_; }
   [[nodiscard]] bool can_take_back(TokenPos count) const override;
 
@@ -79,7 +88,7 @@ class LlamaEngine final : public engine::Engine {
   // counts them from the first. Empty when the slot was not in that batch.
   [[nodiscard]] std::span<const float> hidden(SlotId slot, TokenPos row) const;
   // The position of the first of them; -1: the slot was not in that batch.
-  [[nodiscard]] TokenPos hidden_begin(SlotId slot) const { return state(slot).batch_position; }
+  [[nodiscard]] TokenPos hidden_begin(SlotId slot) const { return ledger_.batch_position(slot); }
   // For another context of the same model, which computes when this one does not.
   [[nodiscard]] const LlamaThreads& threads() const { return *threads_; }
 
@@ -102,32 +111,15 @@ class LlamaEngine final : public engine::Engine {
   [[nodiscard]] std::vector<std::string> check() const override;
 
  private:
-  struct SlotState {
-    TokenPos length = 0;
-    int batch_begin = -1;          // of its tokens in the latest batch; -1: it was not there
-    TokenPos batch_tokens = 0;     // how many of them,
-    TokenPos batch_position = -1;  // and the position of the first
-    TokenPos outputs = 0;          // how many of them, the last ones, have logits
-    TokenPos rollback_left = 0;    // tokens that may still be taken back (X1, X4)
-  };
-
   LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,
               std::unique_ptr<LlamaThreads> threads, StateShape shape, const LlamaConfig& config);
 
-  [[nodiscard]] const SlotState& state(SlotId slot) const;
-  [[nodiscard]] SlotState& state(SlotId slot);
-  [[nodiscard]] bool snapshot_allows_cut(const SlotState& slot, TokenPos position) const;
   [[nodiscard]] bool window_allows_cut(SlotId slot, TokenPos position) const;
-  void append_to_batch(SlotId slot, Token token, TokenPos position, bool logits);
+  // Computes the batch, in which each of the slots has `count` tokens.
   [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots, TokenPos count);
-  void note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs);
-  [[nodiscard]] TokenPos taken_back_after(TokenPos count) const;
-  void forget_outputs();
-  [[nodiscard]] int batch_row(SlotId slot, TokenPos row) const;
-  [[nodiscard]] Result<const LlamaRowMap*> row_map(SlotId slot) const;
-  [[nodiscard]] Result<const LlamaRowMap*> any_row_map(SlotId empty_slot);
+  [[nodiscard]] Result<void> learn_rows(SlotId empty_slot);
+  [[nodiscard]] Result<void> refuse_state(SlotId slot, const std::string& why);
   [[nodiscard]] Result<void> verify_loaded(SlotId slot, TokenPos length);
-  [[nodiscard]] bool has_uncuttable_part() const;
 
   std::shared_ptr<llama_model> model_;
   // The threads outlive the context that uses them.
@@ -137,22 +129,12 @@ class LlamaEngine final : public engine::Engine {
   TokenPos context_tokens_ = 0;
   TokenPos chunk_tokens_max_ = 0;
   TokenPos decode_tokens_max_ = 1;
-  TokenPos rollback_depth_ = 0;  // that there are planes for
   std::size_t vocabulary_ = 0;
   std::size_t hidden_width_ = 0;  // 0: hidden rows are not kept
-  std::vector<SlotState> slots_;
-  // Where each slot's extent rows lie; found when a slot first has tokens.
-  mutable std::vector<std::unique_ptr<LlamaRowMap>> row_maps_;
-  mutable LlamaCopies copies_;
-
-  // The batch under construction, in the library's layout.
-  std::vector<Token> batch_tokens_;
-  std::vector<llama_pos> batch_positions_;
-  std::vector<std::int32_t> batch_sequence_counts_;
-  std::vector<llama_seq_id> batch_sequences_;
-  std::vector<llama_seq_id*> batch_sequence_pointers_;
-  std::vector<std::int8_t> batch_logits_;
-  int output_row_ = -1;  // one with logits, of the latest batch; -1: there is none
+  BatchLedger ledger_;
+  TokenBatch batch_;              // under construction
+  int output_row_ = -1;           // a row of the latest batch that has logits; -1: none has
+  mutable StateTransfer states_;  // saving a state is const for callers
 };
 
 }  // namespace holdfast::llama

@@ -1,5 +1,5 @@
 // The engine on tiny random models of every architecture: each trap of the
-// library (llama_engine.h, X1..X12) is a refusal here, and every way back to a
+// library (llama_engine.h, LLAMA-1 to LLAMA-12) is a refusal here, and every way back to a
 // state gives the bits of a run that never left it.
 #include "engine/llama/llama_engine.h"
 
@@ -144,7 +144,7 @@ TEST_P(EveryArchitecture, AWholeStateContinuesElsewhereBitForBit) {
 TEST_P(EveryArchitecture, ASnapshotGoesBackBitForBit) {
   prefill(engine_, kSlot, head_);
   const auto snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot);
-  if (engine_.shape().cuts_anywhere()) {  // X8
+  if (engine_.shape().cuts_anywhere()) {  // LLAMA-8
     ASSERT_FALSE(snapshot.ok());
     EXPECT_EQ(snapshot.error().code, ErrorCode::kUnsupported);
     return;
@@ -177,7 +177,7 @@ TEST_P(EveryArchitecture, ACutIsExactOrRefusedWithNothingChanged) {
   }
 }
 
-// X6, X7: whatever is wrong with a state, the slot is empty afterwards and works.
+// LLAMA-6, LLAMA-7: whatever is wrong with a state, the slot is empty afterwards and works.
 TEST_P(EveryArchitecture, BadStatesAreRefusedAndLeaveAnEmptySlot) {
   prefill(engine_, kSlot, head_);
   const auto good = engine_.save(kSlot, engine::SaveScope::kWhole);
@@ -365,7 +365,7 @@ TEST_P(EveryArchitecture, KeptLogitsCanBeSampledRightAfterTheFirstRestore) {
   EXPECT_FALSE(fresh.engine->sample_kept(row.first(3), **sampler).ok()) << "too few";
 }
 
-// X10: a batch that fails leaves no half-applied tokens behind.
+// LLAMA-10: a batch that fails leaves no half-applied tokens behind.
 TEST_P(EveryArchitecture, AFailedChunkEmptiesItsSlotOnly) {
   prefill(engine_, kSlot, head_);
   prefill(engine_, kOther, tail_);
@@ -417,7 +417,7 @@ TEST(LlamaShape, PredictsTheSizeOfASavedState) {
 
 // --- traps of single kinds ---------------------------------------------------------
 
-// X3: the library trims a window below what it still holds, and says nothing.
+// LLAMA-3: the library trims a window below what it still holds, and says nothing.
 TEST(LlamaTraps, AWindowIsNotCutBelowWhatItHolds) {
   const auto model = load_tiny("gemma3");
   engine::Engine& engine = *model.engine;
@@ -427,7 +427,7 @@ TEST(LlamaTraps, AWindowIsNotCutBelowWhatItHolds) {
   EXPECT_EQ(engine.length(kSlot), 600);
 }
 
-// X1: beyond the last batch the library answers true and keeps a stale state.
+// LLAMA-1: beyond the last batch the library answers true and keeps a stale state.
 TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   const auto model = load_tiny("qwen35", {.rollback_depth = 3});
   engine::Engine& engine = *model.engine;
@@ -513,7 +513,7 @@ INSTANTIATE_TEST_SUITE_P(Tiny, TakingBack,
                          ::testing::Values("qwen35", "qwen35moe", "nemotron_h", "lfm2"),
                          [](const auto& test) { return test.param; });
 
-// X4: a batch of several sequences may have moved the planes of this one.
+// LLAMA-4: a batch of several sequences may have moved the planes of this one.
 TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
   const auto model = load_tiny("qwen35", {.rollback_depth = 3});
   engine::Engine& engine = *model.engine;

@@ -32,7 +32,7 @@
 
 namespace holdfast::llama {
 
-// The first word of every sequence blob that this version of the library writes (X7).
+// The first word of every sequence blob that this version of the library writes (LLAMA-7).
 inline constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
 
 // Writes what llama_state_seq_get_data_ext() writes, and moves its tensors by `copies`. Returns the

@@ -80,7 +80,7 @@ TEST_F(PocketText, ATemplateThatFailsIsAnErrorOfTheMessages) {
   EXPECT_EQ(chat.error().param, "messages");
 }
 
-// X12 and its kin: bad grammars are errors of the request, not of the process.
+// LLAMA-12 and similar traps: bad grammars are errors of the request, not of the process.
 TEST_F(PocketText, BadGrammarsAreRefused) {
   for (const char* grammar : {"root ::= (", "%llguidance {}\nstart: \"a\"", "no root here"}) {
     engine::SamplingParams params;

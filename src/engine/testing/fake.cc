@@ -367,10 +367,10 @@ std::vector<std::string> FakeEngine::check() const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const State& state = states_[i];
     if (has(PartKind::kExtent) && state.rows.size() != static_cast<std::size_t>(state.length)) {
-      violations.push_back("E1: slot " + std::to_string(i) + " has another number of rows");
+      violations.push_back("ENGINE-1: slot " + std::to_string(i) + " has another number of rows");
     }
     if (state.length < 0 || state.length > options_.context_tokens) {
-      violations.push_back("E2: slot " + std::to_string(i) + " is too long");
+      violations.push_back("ENGINE-2: slot " + std::to_string(i) + " is too long");
     }
   }
   return violations;
