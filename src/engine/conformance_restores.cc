@@ -1,0 +1,93 @@
+// States that come back.
+#include <optional>
+#include <utility>
+
+#include "engine/conformance_checks.h"
+
+namespace holdfast::engine {
+
+namespace {
+
+bool has(const Engine& engine, PartKind part) { return engine.shape().find(part) != nullptr; }
+
+bool has_snapshot(const Engine& engine) {
+  return has(engine, PartKind::kSnapshot) || has(engine, PartKind::kWindow);
+}
+
+// The slot now holds the stream up to `at`; its next row has to be the plain one.
+Outcome next_row_is_plain(CheckParts parts, SlotId slot, TokenPos at) {
+  auto& [probe, plain, book] = parts;
+  const auto row = probe.decode_one(slot, probe.tokens(at, at + 1));
+  if (!row) return probe.failed();
+  probe.engine().clear(slot);
+  Outcome outcome = plain.restored_outcome();
+  outcome.compare(*row, plain.row_after(at), "the token after it");
+  return outcome;
+}
+
+Outcome restore_from_parts(CheckParts parts, SlotId slot) {
+  auto& [probe, plain, book] = parts;
+  Engine& engine = probe.engine();
+  const SlotId source{0};
+  const TokenPos length = kHistory + 1;
+  if (!probe.done(engine.load(source, plain.state(1)))) return probe.failed();
+  std::vector<ExtentRows> rows;
+  if (has(engine, PartKind::kExtent)) {
+    const std::vector<TokenRange> blocks{{0, 2}, {2, length}};
+    auto copied = engine.save_rows(source, blocks);
+    if (!probe.done(copied)) return probe.failed();
+    rows = std::move(*copied);
+  }
+  const std::vector<RowsView> views(rows.begin(), rows.end());
+  RestorePoint point;
+  point.tokens = probe.tokens(0, length);
+  point.rows = views;
+  std::optional<SavedState> snapshot;
+  if (has_snapshot(engine)) {
+    auto saved = engine.save(source, SaveScope::kSnapshot);
+    if (!probe.done(saved)) return probe.failed();
+    snapshot = std::move(*saved);
+    point.snapshot = *snapshot;
+  }
+  engine.clear(source);
+  const bool restored = probe.done(engine.restore(slot, point));
+  return restored ? next_row_is_plain(parts, slot, length) : probe.failed();
+}
+
+// From the longest state to a shorter one, over the rows that are there.
+Outcome restore_in_place(CheckParts parts, SlotId slot) {
+  auto& [probe, plain, book] = parts;
+  Engine& engine = probe.engine();
+  const TokenPos length = kHistory + 1;
+  std::optional<SavedState> snapshot;
+  if (has_snapshot(engine)) {
+    if (!probe.done(engine.load(slot, plain.state(1)))) return probe.failed();
+    auto saved = engine.save(slot, SaveScope::kSnapshot);
+    if (!probe.done(saved)) return probe.failed();
+    snapshot = std::move(*saved);
+  }
+  if (!probe.done(engine.load(slot, plain.state(kLengths - 1)))) return probe.failed();
+  if (snapshot) {
+    if (!probe.done(engine.load(slot, *snapshot))) return probe.failed();
+  } else if (engine.cut(slot, length) == CutAnswer::kRefused) {
+    probe.note_error("the engine refused to cut its rows");
+    return probe.failed();
+  }
+  return next_row_is_plain(parts, slot, length);
+}
+
+}  // namespace
+
+void add_restored_kinds(CheckParts parts) {
+  const SlotId slot{parts.probe.engine().slot_count() - 1};
+  parts.book.add("a state restored whole", Formed::kAlways, 1.0, [&] {
+    if (!parts.plain.bring(slot)) return parts.probe.failed();
+    return next_row_is_plain(parts, slot, PlainWay::length_in(slot.value));
+  });
+  parts.book.add("a state restored from its parts", Formed::kAlways, 1.0,
+                 [&] { return restore_from_parts(parts, slot); });
+  parts.book.add("a slot taken back to a state that it had", Formed::kAlways, 1.0,
+                 [&] { return restore_in_place(parts, slot); });
+}
+
+}  // namespace holdfast::engine
