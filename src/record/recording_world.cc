@@ -4,29 +4,27 @@
 #include <new>
 #include <utility>
 
-#include "record/recorder.h"
-
 namespace holdfast::record {
 
 namespace {
 
 class RecordedClock final : public env::Clock {
  public:
-  RecordedClock(const env::Clock& inner, CacheRecorder& recorder)
-      : inner_(inner), recorder_(recorder) {}
+  RecordedClock(const env::Clock& inner, CallNotes& notes) : inner_(inner), notes_(notes) {}
   [[nodiscard]] TimePoint now() const override {
     const TimePoint now = inner_.now();
-    recorder_.note_time(now);
+    notes_.note_time(now);
     return now;
   }
   [[nodiscard]] std::int64_t unix_ms() const override { return inner_.unix_ms(); }
 
  private:
   const env::Clock& inner_;
-  CacheRecorder& recorder_;
+  CallNotes& notes_;
 };
 
-// The cache takes both alike: there is no copy. So a replay needs to know one of them only.
+// For the cache an Error and a failed allocation are the same: there is no copy. Recording both as
+// an Error means that a replay needs to know only one of them.
 template <typename Copy>
 auto no_room_is_an_error(Copy copy) -> decltype(copy()) {
   try {
@@ -38,8 +36,7 @@ auto no_room_is_an_error(Copy copy) -> decltype(copy()) {
 
 class RecordedEngine final : public engine::Engine {
  public:
-  RecordedEngine(engine::Engine& inner, CacheRecorder& recorder)
-      : inner_(inner), recorder_(recorder) {}
+  RecordedEngine(engine::Engine& inner, CallNotes& notes) : inner_(inner), notes_(notes) {}
 
   [[nodiscard]] const StateShape& shape() const override { return inner_.shape(); }
   [[nodiscard]] int slot_count() const override { return inner_.slot_count(); }
@@ -63,17 +60,17 @@ class RecordedEngine final : public engine::Engine {
   }
   [[nodiscard]] std::span<const float> logits(SlotId slot, TokenPos row) override {
     const auto values = inner_.logits(slot, row);
-    recorder_.note({AnswerKind::kLogits, true, {values.size()}});
+    notes_.note({AnswerKind::kLogits, true, {values.size()}});
     return values;
   }
   [[nodiscard]] bool can_sample_kept() const override {
     const bool can = inner_.can_sample_kept();
-    recorder_.note({AnswerKind::kCanSampleKept, can});
+    notes_.note({AnswerKind::kCanSampleKept, can});
     return can;
   }
   [[nodiscard]] std::size_t logits_count() const override {
     const std::size_t count = inner_.logits_count();
-    recorder_.note({AnswerKind::kLogits, true, {count}});
+    notes_.note({AnswerKind::kLogits, true, {count}});
     return count;
   }
   [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
@@ -86,12 +83,12 @@ class RecordedEngine final : public engine::Engine {
 
   [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
     const engine::CutAnswer answer = inner_.cut(slot, position);
-    recorder_.note({AnswerKind::kCut, answer == engine::CutAnswer::kDone});
+    notes_.note({AnswerKind::kCut, answer == engine::CutAnswer::kDone});
     return answer;
   }
   [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
     const bool can = inner_.can_cut(slot, position);
-    recorder_.note({AnswerKind::kCanCut, can});
+    notes_.note({AnswerKind::kCanCut, can});
     return can;
   }
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
@@ -99,7 +96,7 @@ class RecordedEngine final : public engine::Engine {
     auto saved = no_room_is_an_error([&] { return inner_.save(slot, scope); });
     Answer answer{AnswerKind::kSave, saved.ok()};
     if (saved) answer.numbers = {saved->bytes.size()};
-    recorder_.note(std::move(answer));
+    notes_.note(std::move(answer));
     return saved;
   }
   [[nodiscard]] Result<void> load(SlotId slot, const engine::SavedStateView& state) override {
@@ -116,7 +113,7 @@ class RecordedEngine final : public engine::Engine {
     if (rows) {
       for (const engine::ExtentRows& block : *rows) answer.numbers.push_back(block.bytes.size());
     }
-    recorder_.note(std::move(answer));
+    notes_.note(std::move(answer));
     return rows;
   }
   [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override {
@@ -128,18 +125,17 @@ class RecordedEngine final : public engine::Engine {
 
  private:
   [[nodiscard]] Result<void> noted(AnswerKind kind, Result<void> result) {
-    recorder_.note({kind, result.ok()});
+    notes_.note({kind, result.ok()});
     return result;
   }
 
   engine::Engine& inner_;
-  CacheRecorder& recorder_;
+  CallNotes& notes_;
 };
 
 class RecordedCompanion final : public engine::Companion {
  public:
-  RecordedCompanion(engine::Companion& inner, CacheRecorder& recorder)
-      : inner_(inner), recorder_(recorder) {}
+  RecordedCompanion(engine::Companion& inner, CallNotes& notes) : inner_(inner), notes_(notes) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return inner_.name(); }
   [[nodiscard]] engine::CompanionShape shape() const noexcept override { return inner_.shape(); }
@@ -150,7 +146,7 @@ class RecordedCompanion final : public engine::Companion {
     answer.numbers = {static_cast<std::uint64_t>(std::max(followed.held, 0)),
                       static_cast<std::uint64_t>(std::max(followed.from_memory, 0))};
     if (followed.missing != nullptr) answer.text = followed.missing;
-    recorder_.note(std::move(answer));
+    notes_.note(std::move(answer));
     return followed;
   }
   void advance(SlotId slot, TokenSpan kept, TokenPos first_row) noexcept override {
@@ -163,24 +159,23 @@ class RecordedCompanion final : public engine::Companion {
     Answer answer{AnswerKind::kCompanionSave, true};
     for (const CheckedBytes& rows : saved.rows) answer.numbers.push_back(rows.bytes.size());
     answer.numbers.push_back(saved.place.bytes.size());
-    recorder_.note(std::move(answer));
+    notes_.note(std::move(answer));
     return saved;
   }
 
  private:
   engine::Companion& inner_;
-  CacheRecorder& recorder_;
+  CallNotes& notes_;
 };
 
-// What it finds and brings, the cache tells the journal itself, when it takes it.
+// What look() and bring() find is not noted here: the cache tells the journal when it takes it.
 class RecordedBelow final : public cache::ColdTier {
  public:
-  RecordedBelow(cache::ColdTier& inner, CacheRecorder& recorder)
-      : inner_(inner), recorder_(recorder) {}
+  RecordedBelow(cache::ColdTier& inner, CallNotes& notes) : inner_(inner), notes_(notes) {}
 
   [[nodiscard]] TokenPos deepest(std::span<const tier::PathName> names) const override {
     const TokenPos position = inner_.deepest(names);
-    recorder_.note({AnswerKind::kDeepest, true, {static_cast<std::uint64_t>(position)}});
+    notes_.note({AnswerKind::kDeepest, true, {static_cast<std::uint64_t>(position)}});
     return position;
   }
   [[nodiscard]] cache::ForeignMatch foreign(const cache::ForeignQuestion& question) const override {
@@ -189,12 +184,12 @@ class RecordedBelow final : public cache::ColdTier {
     answer.numbers = {static_cast<std::uint64_t>(found.agreed)};
     answer.text = found.made_by;
     answer.more_text = found.flags;
-    recorder_.note(std::move(answer));
+    notes_.note(std::move(answer));
     return found;
   }
   [[nodiscard]] double bytes_per_ms() const override {
     const double rate = inner_.bytes_per_ms();
-    recorder_.note({AnswerKind::kBytesPerMs, true, {}, rate});
+    notes_.note({AnswerKind::kBytesPerMs, true, {}, rate});
     return rate;
   }
   [[nodiscard]] std::shared_ptr<cache::Pending<tier::StoreMatch>> look(SpaceKey space,
@@ -211,22 +206,22 @@ class RecordedBelow final : public cache::ColdTier {
 
  private:
   cache::ColdTier& inner_;
-  CacheRecorder& recorder_;
+  CallNotes& notes_;
 };
 
 }  // namespace
 
-std::unique_ptr<engine::Engine> recorded(engine::Engine& engine, CacheRecorder& recorder) {
-  return std::make_unique<RecordedEngine>(engine, recorder);
+RecordedWorld::RecordedWorld(const cache::CacheWorld& inner, CallNotes& notes)
+    : engine_(std::make_unique<RecordedEngine>(*inner.engine, notes)),
+      clock_(std::make_unique<RecordedClock>(*inner.clock, notes)) {
+  if (inner.companion != nullptr) {
+    companion_ = std::make_unique<RecordedCompanion>(*inner.companion, notes);
+  }
+  if (inner.lower != nullptr) below_ = std::make_unique<RecordedBelow>(*inner.lower, notes);
 }
-std::unique_ptr<env::Clock> recorded(const env::Clock& clock, CacheRecorder& recorder) {
-  return std::make_unique<RecordedClock>(clock, recorder);
-}
-std::unique_ptr<engine::Companion> recorded(engine::Companion& companion, CacheRecorder& recorder) {
-  return std::make_unique<RecordedCompanion>(companion, recorder);
-}
-std::unique_ptr<cache::ColdTier> recorded(cache::ColdTier& below, CacheRecorder& recorder) {
-  return std::make_unique<RecordedBelow>(below, recorder);
+
+cache::CacheWorld RecordedWorld::world() const {
+  return {engine_.get(), clock_.get(), companion_.get(), below_.get()};
 }
 
 }  // namespace holdfast::record

@@ -1,26 +1,29 @@
-// What stands between a cache and the world while it is recorded. Each forwards every call and
-// tells the recorder the answer.
+// RecordedWorld: what stands between a cache and its world while it is recorded.
+//
+// Engine, clock, companion and tier below are each wrapped. A wrapper forwards every call and notes
+// the answer, where a replay needs it.
 #pragma once
 
 #include <memory>
 
-#include "cache/cold_tier.h"
-#include "engine/companion.h"
-#include "engine/engine.h"
-#include "env/clock.h"
+#include "cache/cache_journal.h"
+#include "record/call_notes.h"
 
 namespace holdfast::record {
 
-class CacheRecorder;
+class RecordedWorld {
+ public:
+  // REQUIRES: what `inner` points to and the notes outlive it.
+  RecordedWorld(const cache::CacheWorld& inner, CallNotes& notes);
 
-// REQUIRES: both outlive what is made.
-[[nodiscard]] std::unique_ptr<engine::Engine> recorded(engine::Engine& engine,
-                                                       CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<env::Clock> recorded(const env::Clock& clock,
-                                                   CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<engine::Companion> recorded(engine::Companion& companion,
-                                                          CacheRecorder& recorder);
-[[nodiscard]] std::unique_ptr<cache::ColdTier> recorded(cache::ColdTier& below,
-                                                        CacheRecorder& recorder);
+  // The world as the cache is to see it. Valid as long as this lives, also if it moves.
+  [[nodiscard]] cache::CacheWorld world() const;
+
+ private:
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<env::Clock> clock_;
+  std::unique_ptr<engine::Companion> companion_;  // null: there is none
+  std::unique_ptr<cache::ColdTier> below_;        // null: there is none
+};
 
 }  // namespace holdfast::record
