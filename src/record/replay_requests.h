@@ -1,0 +1,54 @@
+// ReplayRequests: the requests of a recording that have not ended at the event at hand.
+//
+// The cache keeps references to what a prompt consists of, so a request stays where it is until it
+// is forgotten.
+//
+// Invariant, tested by HostileRecording.IsRefusedOrReplayedButNeverMore in
+// src/serve/recording_safety_test.cc:
+//   REQUESTS-1  the prompts of all requests have at most kLiveTokensMax tokens
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "record/replayed_cache.h"
+
+namespace holdfast::record {
+
+// Of prompts that are alive at one time: a queue of 256 with 256k tokens each.
+inline constexpr std::uint64_t kLiveTokensMax = std::uint64_t{64} << 20U;
+
+struct LiveRequest {
+  CacheEvent prompt;
+  bool deterministic = false;
+  Tokens keys;
+  cache::EndKey end;
+  cache::Receipt receipt;
+  std::optional<cache::ColdFetch> fetch;
+  std::optional<SlotId> slot;  // it has begun there
+  bool ended = false;
+
+  // The prompt as the cache takes it.
+  [[nodiscard]] cache::Prompt view() const;
+};
+
+class ReplayRequests {
+ public:
+  explicit ReplayRequests(const ReplayedCache& cache) : cache_(cache) {}
+
+  // False: there is a request of that number, or there is no room.
+  [[nodiscard]] bool add(CacheEvent&& prompt);
+  // Null: there is none.
+  [[nodiscard]] LiveRequest* find(std::uint64_t number);
+  void forget(std::uint64_t number);
+  [[nodiscard]] std::uint64_t count() const { return requests_.size(); }
+
+ private:
+  const ReplayedCache& cache_;
+  std::map<std::uint64_t, std::unique_ptr<LiveRequest>> requests_;
+  std::uint64_t live_tokens_ = 0;
+};
+
+}  // namespace holdfast::record
