@@ -19,16 +19,17 @@ struct FieldDifference {
   std::string replayed;
 };
 
-// Field by field, times included: they follow from the recorded clock. Not compared are the fields
-// that the scheduler fills in without the cache, which a replay takes from the recording: see
-// given_fields(). Private: nor are the tokens beside a difference, which are not there.
+// Compares field by field. Times are compared too: they follow from the recorded clock. Fields that
+// the scheduler fills in without the cache are not compared, because a replay takes them from the
+// recording: see given_fields(). In a private recording the tokens beside a difference are missing,
+// and are not compared either.
 [[nodiscard]] std::vector<FieldDifference> compare_receipts(const cache::Receipt& recorded,
                                                             const cache::Receipt& replayed,
                                                             bool private_form);
 
-// Their names, for reports.
+// The names of those fields, for reports.
 [[nodiscard]] const std::vector<std::string>& given_fields();
-// Copies them.
+// Copies those fields.
 void take_given_fields(const cache::Receipt& from, cache::Receipt& to);
 
 }  // namespace holdfast::record

@@ -1,7 +1,7 @@
 // The numbers and texts of a recording, as docs/formats/recording.md writes them.
 //
-// RecordReader never reads beyond its bytes. After the first thing that does not fit it
-// answers zeros and failed() is true; so a decoder reads on and asks once, at its end.
+// RecordReader never reads beyond its bytes. After the first value that does not fit it returns
+// zeros and failed() is true. So a decoder reads everything and asks once, at the end.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ class RecordWriter {
     for (; value >= 0x80U; value >>= 7U) byte(static_cast<std::uint8_t>(value | 0x80U));
     byte(static_cast<std::uint8_t>(value));
   }
-  // Small numbers of either sign are short.
+  // Numbers near zero take few bytes, whatever their sign.
   void signed_number(std::int64_t value) {
     const auto bits = static_cast<std::uint64_t>(value);
     number((bits << 1U) ^ (value < 0 ? ~std::uint64_t{0} : 0));
@@ -88,7 +88,7 @@ class RecordReader {
     const std::uint64_t bits = number();
     return static_cast<std::int64_t>((bits >> 1U) ^ (~(bits & 1U) + 1U));
   }
-  // A moment that a calendar has: up to the year 9999.
+  // A time up to the year 9999.
   std::int64_t unix_ms() {
     constexpr std::int64_t kMost = 253'402'300'799'999;
     const std::int64_t value = signed_number();

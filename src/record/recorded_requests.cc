@@ -11,7 +11,8 @@ namespace holdfast::record {
 
 namespace {
 
-// As many tokens in prompts as a machine can hold; what comes after is left out.
+// Prompts of more tokens than this in all would not fit a machine's memory; later requests are left
+// out.
 constexpr std::uint64_t kTokensMax = std::uint64_t{1} << 30U;
 
 class Collector {

@@ -1,7 +1,8 @@
-// A recording as a list of requests, for whoever wants to try another cache on the same traffic.
+// A recording as a list of requests, to try another cache on the same traffic.
 //
-// Tokens are the recorded ids; of a private recording invented ones, equal where the recorded ones
-// were: prompts, and what answers became when they were sent back, agree as they did.
+// Tokens are the recorded ids. In a private recording they are invented ids that are equal where
+// the recorded ones were: prompts, and answers that were sent back in later prompts, agree as they
+// did.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ struct RecordedRequest {
   std::uint64_t number = 0;
   SpaceKey space;  // requests of different ones share nothing
   Tokens prompt;
-  std::vector<TokenPos> cuts;  // its grid
+  std::vector<TokenPos> cuts;  // of the grid
   std::vector<MessageSpan> spans;
   bool reuse = true;
-  Tokens answer;                // computed tokens; the last one sampled is never computed
+  Tokens answer;                // the tokens that were computed; the last sampled one never is
   TokenPos answer_tokens = 0;   // sampled
   std::int64_t arrived_ms = 0;  // Unix
   std::int64_t began_ms = 0;    // Unix; it left the queue
@@ -32,12 +33,12 @@ struct RecordedRequest {
 
 struct RecordedRequests {
   RecordingHeader header;
-  // Those of clients that ended, in the order in which they began.
+  // Requests of clients that have ended, in the order in which they began.
   std::vector<RecordedRequest> requests;
   bool whole = false;  // the recording has its end
 };
 
-// An Error: this is no recording. One that is cut off gives the requests before that.
+// An Error: this is not a recording. If it is cut off, these are the requests before that place.
 [[nodiscard]] Result<RecordedRequests> recorded_requests(std::string_view file);
 
 }  // namespace holdfast::record

@@ -202,7 +202,7 @@ int EventDecoder::read_slot(RecordReader& in) const {
   return static_cast<int>(in.number(static_cast<std::uint64_t>(header_.slots) - 1));
 }
 
-// An event's tokens are never none, and fit the context.
+// An event has at least one token, and they fit the context.
 bool EventDecoder::read_tokens(RecordReader& in, SequenceReader::Place& place, CacheEvent& event) {
   Passage passage;
   passage.shared = in.position(header_.context_tokens);

@@ -1,13 +1,13 @@
 // What a recording says: a header, then events in the order in which they happened.
 //
 //   header   the cache's options, the engine's shape: what a replay builds the cache from
-//   calls    of StateCache, with their arguments, and in each what the clock said and what
+//   calls    of StateCache, with their arguments, what the clock said inside each, and what the
 //            engine, companion and tier below answered
 //   receipts what a replay has to reproduce
 //
-// EventEncoder and EventDecoder are each other's inverse, but for token ids where the recording
-// is private (sequence_book.h). Any bytes may be given to the decoder; what it accepts is within
-// the limits below and refers only to what there is.
+// EventEncoder and EventDecoder are each other's inverse, except for the token ids of private
+// recordings (sequence_book.h). The decoder may be given any bytes. Events that it accepts are
+// within the limits below and refer only to things that exist.
 //
 // docs/formats/recording.md is the contract.
 #pragma once
@@ -71,8 +71,8 @@ enum class EventKind : std::uint8_t {
   kForget,
   kDone,
   kDistrust,
-  kPostponed,      // as kPrefilled, and the checkpoint there is yet to be taken
-  kCopyPostponed,  // some of it is copied, or all
+  kPostponed,      // as kPrefilled, but the checkpoint there is taken later
+  kCopyPostponed,  // part of that checkpoint is copied, or all of it
 };
 inline constexpr auto kEventKindLast = EventKind::kCopyPostponed;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
@@ -99,14 +99,14 @@ inline constexpr auto kAnswerKindLast = AnswerKind::kForeign;
 
 struct Answer {
   AnswerKind kind = AnswerKind::kCanCut;
-  bool yes = false;  // it was done; it is so
+  bool yes = false;  // it was done, or it is true
   std::vector<std::uint64_t> numbers = {};
   double real = 0.0;
   std::string text = {};
   std::string more_text = {};
 };
 
-// States that came up from below, without their bytes.
+// States that came up from the tier below, without their bytes.
 struct BroughtOutline {
   struct Block {
     TokenRange range;
@@ -128,7 +128,7 @@ struct BroughtOutline {
   bool all = false;
 };
 
-// What memory holds, for comparison.
+// What memory holds, to compare a replay with its recording.
 struct MemoryDigest {
   ByteCount resident = 0;
   std::uint64_t snapshots = 0;
@@ -146,19 +146,20 @@ struct MemoryDigest {
 
 enum class DoneReason : std::uint8_t {
   kServerStopped,
-  kTooManyTokens,  // private: more than are remembered
+  kTooManyTokens,  // of a private recording: more than the writer remembers
 };
 
-// One event. Which fields it has follows from its kind: the comment says so.
+// One event. Which fields it has follows from its kind; comments name the kinds.
 struct CacheEvent {
   EventKind kind = EventKind::kOpened;
   std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped
-  int slot = 0;               // all that name one
-  // Plan: tokens kept. Wait: where. Prefilled, Postponed: the slot's new length. End: the engine's
-  // length of the slot. Speed: tokens. BringIn: exact. Receipt: tokens of the answer.
+  int slot = 0;               // all kinds that name a slot
+  // Plan: tokens kept. Wait: the position waited for. Prefilled, Postponed: the slot's new length.
+  // End: the slot's length in the engine. Speed: tokens. BringIn: SlotState::exact. Receipt: tokens
+  // of the answer.
   TokenPos position = 0;
-  bool yes = false;       // Wait: for something. Prompt: reuse. Prefilled, Postponed: with logits
-  ByteCount bytes = 0;    // CopyPostponed: at most
+  bool yes = false;       // Wait: it waits. Prompt: reuse. Prefilled, Postponed: with logits
+  ByteCount bytes = 0;    // CopyPostponed: the most that is copied
   std::uint64_t run = 0;  // Wait, CalledTool
   plan::StartSource source = plan::StartSource::kNothing;  // Plan
   double ms = 0.0;                                         // Speed; Receipt: of the answer
@@ -179,8 +180,8 @@ struct CacheEvent {
   std::string sent_text;
   DoneReason done = DoneReason::kServerStopped;
 
-  // What the world said inside the call.
-  std::vector<std::int64_t> clock_ns;  // each since the reading before, of whatever call
+  // What the world answered inside the call.
+  std::vector<std::int64_t> clock_ns;  // each since the reading before it, even of an earlier call
   std::vector<Answer> answers;
 };
 
@@ -196,7 +197,7 @@ class EventEncoder {
   explicit EventEncoder(bool private_form) : private_(private_form) {}
 
   void encode(RecordWriter& out, const CacheEvent& event);
-  // New tokens that it remembers.
+  // How many new tokens it remembers.
   [[nodiscard]] std::uint64_t tokens() const { return book_.tokens(); }
 
  private:
@@ -212,7 +213,7 @@ class EventDecoder {
  public:
   explicit EventDecoder(const RecordingHeader& header) : header_(header) {}
 
-  // The next event of a frame. Nothing: it is none, or not one of this recording.
+  // The next event of a frame. Nothing: the bytes are not an event, or not one of this recording.
   [[nodiscard]] std::optional<CacheEvent> decode(RecordReader& in);
 
  private:

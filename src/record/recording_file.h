@@ -2,9 +2,8 @@
 //
 //   engine's thread --write(frame)--> queue, at most kQueueBytes --> file
 //
-// Whoever writes is never held up. When the disk is full, fails, or is so slow that the queue is
-// full, nothing more is written: what lies in the file by then is whole frames, and can be
-// replayed up to there.
+// write() never waits for the disk. When the disk is full, fails, or is so slow that the queue
+// fills up, nothing more is written. The file then consists of whole frames and can be replayed.
 #pragma once
 
 #include <condition_variable>
@@ -26,16 +25,16 @@ namespace holdfast::record {
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;
-  // An Error: they were not taken, nor will any later ones.
+  // An Error: these bytes were not taken, and no later ones will be.
   [[nodiscard]] virtual Result<void> write(std::string bytes) = 0;
 };
 
-// The file itself, so that tests can let it fail.
+// The file itself. Tests put one in its place that fails.
 class RecordingTarget {
  public:
   virtual ~RecordingTarget() = default;
   [[nodiscard]] virtual Result<void> append(std::string_view bytes) = 0;
-  // Removes what of the latest append was written before it failed.
+  // Removes the part of a failed append that was written.
   virtual void take_back() = 0;
 };
 
@@ -52,7 +51,7 @@ class RecordingFile final : public RecordingSink {
   RecordingFile& operator=(const RecordingFile&) = delete;
 
   [[nodiscard]] Result<void> write(std::string bytes) override;
-  // Returns when all that was taken has been written, or has failed.
+  // Returns when all bytes that were taken are written, or writing has failed.
   void finish();
   [[nodiscard]] std::uint64_t written() const;
   // Why it ended early, if it did.

@@ -2,8 +2,9 @@
 //
 //   "HFREC" version CR LF | length checksum payload | length checksum payload | ...
 //
-// The first payload is the header, each later one holds whole events. A checksum also stands for
-// the frames before it: a frame that is missing, doubled or from elsewhere is noticed.
+// The first payload is the header, each later one holds whole events. A frame's checksum also
+// covers the checksum of the frame before, so a frame that is missing, doubled or foreign is
+// noticed.
 //
 // docs/formats/recording.md is the contract.
 #pragma once
@@ -26,7 +27,7 @@ inline constexpr std::size_t kFrameBytesMax = std::size_t{64} << 20U;
 
 class FrameWriter {
  public:
-  // The payload with what stands before it. REQUIRES: 1 .. kFrameBytesMax bytes.
+  // The payload with its length and checksum before it. REQUIRES: 1 .. kFrameBytesMax bytes.
   [[nodiscard]] std::string frame(std::string_view payload);
 
  private:
@@ -38,9 +39,9 @@ class FrameReader {
   // REQUIRES: the bytes outlive it.
   explicit FrameReader(std::string_view file) : file_(file) {}
 
-  // Reads the beginning. An Error says that this is no recording, or none that we can read.
+  // Reads the magic bytes. An Error: this is not a recording, or of a version that we cannot read.
   [[nodiscard]] Result<void> open();
-  // The next payload; nothing at the end, whole or not.
+  // The next payload; nothing at the end of the file, or where it is damaged.
   [[nodiscard]] std::optional<std::string_view> next();
   // Why there is no next one, for people; empty: the file ends after a whole frame.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }

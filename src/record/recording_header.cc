@@ -125,8 +125,9 @@ Result<RecordingHeader> decode_header(std::string_view payload) {
   header.companion_shape.bytes_per_token = in.number(kRecordedStateMax);
   header.companion_shape.bytes_per_place = in.number(kRecordedStateMax);
   header.lower = in.truth();
-  // Recordings of servers whose slots kept none end here, those of servers that read each chunk of
-  // the grid by itself one field later, those of servers that named no foreign states two.
+  // Older recordings end early: those of servers without slot snapshots here, those of servers that
+  // read each chunk of the grid by itself one field later, and those of servers that did not name
+  // foreign states two fields later.
   const auto more = [&] { return !in.failed() && !in.at_end(); };
   header.options.slot_snapshots = more() ? static_cast<int>(in.number(kSlotSnapshotsMax)) : 0;
   header.options.merged_chunk = more() ? in.position(kRecordedContextMax) : 0;

@@ -96,7 +96,7 @@ void put_world(RecordWriter& out, const CacheEvent& event) {
 
 void get_world(RecordReader& in, CacheEvent& event, std::int64_t& total_ns) {
   event.clock_ns.resize(in.count());
-  // A century in all, so that times can be added without care.
+  // At most a century in all, so that adding times cannot overflow.
   constexpr std::int64_t kMost = std::int64_t{100} * 366 * 86400 * 1000000000;
   for (std::int64_t& ns : event.clock_ns) {
     ns = in.signed_number();
@@ -168,7 +168,7 @@ void put_came(RecordWriter& out, const BroughtOutline& came) {
   out.truth(came.all);
 }
 
-// Rows ascend and lie within their blocks, as ExtentBlock and TokenTree ask for.
+// Rows ascend and lie within their blocks, as ExtentBlock and TokenTree require.
 BroughtOutline get_came(RecordReader& in) {
   BroughtOutline came;
   came.blocks.resize(in.count());

@@ -15,7 +15,7 @@ double sane(double ms) { return std::isfinite(ms) && ms > 0 ? ms : 0.0; }
 
 std::uint64_t count_of(TokenPos tokens) { return static_cast<std::uint64_t>(std::max(tokens, 0)); }
 
-// The same but for what it quotes, and for numbers.
+// The advice without its quotations and numbers, to find advice of the same kind.
 std::string without_quotes(const std::string& advice) {
   std::string kind;
   bool quoted = false;
@@ -52,12 +52,12 @@ class Groups {
   std::map<std::string, SummaryGroup> groups_;
 };
 
-// Another server knew the prompt beyond any difference.
+// Whether another server knew the prompt further than any difference.
 bool is_foreign(const cache::Receipt& receipt) {
   return receipt.missing.why == cache::MissReason::kForeign;
 }
 
-// What the advice is about: what was missed, or all that lies behind a difference.
+// The tokens that the advice is about: those missed, or all those behind a difference.
 TokenPos concerned(const cache::Receipt& receipt, const PromptParts& parts) {
   if (!receipt.difference || is_foreign(receipt)) return parts.missed;
   const TokenPos behind = receipt.prompt_tokens - receipt.difference->position;
@@ -100,7 +100,7 @@ std::string advice_of(const ReplayedRequest& request, const RecordingHeader& hea
   const cache::Receipt& receipt = request.receipt;
   const ByteCount budget = header.options.memory.budget;
   std::string advice = cache::advice_for(receipt, request.known_text, request.sent_text, budget);
-  // Without the texts nobody can say what changed, but where it did is known.
+  // Without the texts we cannot say what changed, only where.
   const auto& difference = receipt.difference;
   if (!advice.empty() || !header.private_form || !difference) return advice;
   constexpr TokenPos kWorthMentioning = 64;

@@ -1,14 +1,14 @@
-// What a recording says about its traffic: what was reused, where known tokens were read again,
-// what that cost, and what would help.
+// A summary of a recording's traffic: what was reused, where known tokens were computed again, what
+// that cost, and what would help.
 //
 //   prompt   [ restored | missed | new )
 //              ^ from a slot, memory or below
-//                         ^ known, if only to another server, and yet read again: the receipt
+//                         ^ known, if only to another server, and yet computed again: the receipt
 //                           says why
 //                                  ^ nobody had sent this before
 //
-// Times are those that were measured: a request's reading time, shared out by tokens.
-// Pure.
+// Times follow from the measured prompt time of a request, divided among its tokens. Pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SummaryGroup {
   std::uint64_t requests = 0;
   std::uint64_t tokens = 0;
   double ms = 0.0;
-  std::uint64_t example = 0;  // number of the request that it cost most
+  std::uint64_t example = 0;  // number of the request that lost the most time
   double example_ms = -1.0;
 };
 
@@ -49,17 +49,17 @@ struct RecordingSummary {
   double reading_ms = 0.0;
   double missed_ms = 0.0;
   double saved_ms = 0.0;
-  std::vector<SummaryGroup> misses;  // by reason, the dearest first
-  std::vector<SummaryGroup> advice;  // the same advice to several is one, the dearest first
+  std::vector<SummaryGroup> misses;  // by reason, the most expensive first
+  std::vector<SummaryGroup> advice;  // requests with the same advice are one group; likewise
 };
 [[nodiscard]] RecordingSummary summary_of(const ReplayOutcome& outcome);
 
 // What would have helped one request; empty: nothing.
 [[nodiscard]] std::string advice_of(const ReplayedRequest& request, const RecordingHeader& header);
-// Tokens that were read because something before them is not what it was, and that is worth advice:
-// a part of PromptParts::fresh.
+// How many tokens were computed because something before them has changed, if that is worth advice.
+// They are part of PromptParts::fresh.
 [[nodiscard]] TokenPos behind_change(const ReplayedRequest& request, const RecordingHeader& header);
-// Why known tokens were read again, in a few words.
+// Why known tokens were computed again, in a few words.
 [[nodiscard]] std::string reason_text(cache::MissReason reason);
 
 }  // namespace holdfast::record

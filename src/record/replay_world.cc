@@ -7,7 +7,7 @@ namespace holdfast::record {
 
 namespace {
 
-// Asked for and never touched: the system gives no memory for it.
+// Nobody touches these bytes, so the system never gives memory for them.
 StateBytes untouched(ByteCount size) { return StateBytes(static_cast<std::size_t>(size)); }
 
 Error failed() { return {ErrorCode::kEngine, "It failed when it was recorded.", ""}; }
@@ -34,7 +34,7 @@ std::string ReplayScript::close() {
     differ(std::string("the recording goes on with '") +
            answer_kind_name(answers_[next_answer_].kind) + "', which was not asked again");
   }
-  // Time goes on as it did, whether it was asked for or not.
+  // Recorded time passes whether the cache asked for it or not.
   if (next_time_ < clock_ns_.size()) differ("the clock was read less often");
   while (next_time_ < clock_ns_.size()) ns_ += clock_ns_[next_time_++];
   answers_.clear();

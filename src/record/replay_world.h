@@ -1,17 +1,20 @@
-// The world that a replayed cache sees: it answers what the recorded one answered, in the same
-// order, and a state has a size and no content.
+// The world that a replayed cache sees. It answers what the recorded world answered, in the same
+// order. A state has a size and no content.
 //
-//   ReplayScript    the answers of the call at hand
-//   ReplayEngine    slots that are lengths; what it "saves" is memory that nobody touches
+//   ReplayScript    the recorded answers inside the current call
+//   ReplayEngine    its slots are lengths; what it "saves" is memory that nobody touches
 //   ReplayClock, ReplayCompanion, ReplayBelow
 //
-// Where the cache asks something else than it did (another version, another policy), the script
-// says so once, and until the end of the call answers are made up: a state can be cut where the
-// model's shape allows it, nothing fails, time stands still. The next call starts over.
+// If the cache asks something else than the recorded one did (another version, another policy), the
+// script notes that once, and answers are invented until the end of the call: a state can be cut
+// where the model's shape allows it, nothing fails, time stands still. The next call is answered
+// from the recording again.
 //
-// Invariants, verified by the tests:
-//   Y1  a slot's length follows from the calls alone, whatever the recording says
-//   Y2  no answer is taken twice, or left over unnoticed
+// Invariants, tested in src/serve:
+//   REPLAY-1  a slot's length follows from the calls alone, whatever the recording says
+//             (HostileRecording.IsRefusedOrReplayedButNeverMore)
+//   REPLAY-2  no answer is taken twice, and none is left over without a note
+//             (Recording.ReplaysToTheSameReceipts)
 #pragma once
 
 #include <cstdint>
@@ -29,10 +32,10 @@ namespace holdfast::record {
 class ReplayScript {
  public:
   void open(CacheEvent& call);
-  // Returns how the call differed from the recorded one, for people; empty: it did not.
+  // Ends the call. Returns, for people, how it differed from the recorded one; empty: it did not.
   [[nodiscard]] std::string close();
 
-  // The next answer, if it is one to such a question.
+  // The next recorded answer, if it is of this kind.
   [[nodiscard]] std::optional<Answer> take(AnswerKind kind);
   [[nodiscard]] env::Clock::TimePoint now();
 
@@ -61,7 +64,7 @@ class ReplayEngine final : public engine::Engine {
  public:
   ReplayEngine(const RecordingHeader& header, ReplayScript& script);
 
-  // What the scheduler did with the engine.
+  // The scheduler has brought the slot to this length.
   void set_length(SlotId slot, TokenPos length) { at(slot) = length; }
 
   [[nodiscard]] const StateShape& shape() const override { return header_.shape; }
@@ -87,7 +90,7 @@ class ReplayEngine final : public engine::Engine {
   void wait() const override {}
   [[nodiscard]] std::vector<std::string> check() const override { return {}; }
 
-  // Never asked by a cache: there is no model.
+  // A cache never asks these: there is no model.
   [[nodiscard]] TokenPos decode_tokens_max() const override { return 1; }
   [[nodiscard]] bool can_take_back(TokenPos) const override { return false; }
   [[nodiscard]] Result<void> prefill(SlotId, TokenSpan, engine::LogitsOf) override;
@@ -99,13 +102,13 @@ class ReplayEngine final : public engine::Engine {
 
  private:
   [[nodiscard]] TokenPos& at(SlotId slot) { return lengths_[static_cast<std::size_t>(slot.value)]; }
-  // The slot holds `length` tokens if the answer is yes, else none.
+  // The slot holds `length` tokens if the recorded answer is yes, otherwise none.
   [[nodiscard]] Result<void> brought(AnswerKind kind, SlotId slot, TokenPos length);
 
   const RecordingHeader header_;
   ReplayScript& script_;
   std::vector<TokenPos> lengths_;
-  std::vector<float> logits_;  // all alike: nobody looks
+  std::vector<float> logits_;  // all zeros: nobody looks at them
 };
 
 class ReplayCompanion final : public engine::Companion {
@@ -129,7 +132,7 @@ class ReplayCompanion final : public engine::Companion {
   std::string missing_;  // of the latest follow
 };
 
-// Whoever replays sets what is pending.
+// The replayer sets what look() and bring() return pending.
 class ReplayBelow final : public cache::ColdTier {
  public:
   explicit ReplayBelow(ReplayScript& script) : script_(script) {}
@@ -153,7 +156,7 @@ class ReplayBelow final : public cache::ColdTier {
   ReplayScript& script_;
 };
 
-// Says of bytes what was said of them then: here they have no content.
+// Says of a state's bytes what was said when it was recorded: in a replay they have no content.
 class ReplayJournal final : public cache::CacheJournal {
  public:
   explicit ReplayJournal(ReplayScript& script) : script_(script) {}
@@ -163,7 +166,7 @@ class ReplayJournal final : public cache::CacheJournal {
   ReplayScript& script_;
 };
 
-// States as they came up, without content.
+// States as they came up from the tier below, without content.
 [[nodiscard]] cache::Brought brought_from(const BroughtOutline& outline);
 
 }  // namespace holdfast::record

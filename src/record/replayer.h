@@ -1,17 +1,17 @@
-// Replays a recording: a real StateCache, asked and told what the recorded one was, in a world
-// that answers as it did (replay_world.h). What it then says is compared with what was recorded:
+// Replays a recording: a real StateCache gets the recorded calls, in a world that gives the
+// recorded answers (replay_world.h). What the cache then does is compared with the recording:
 //
-//   decisions   how each prompt began, whom it waited for
+//   decisions   how each prompt began, which request it waited for
 //   questions   what the cache asked of the world, one by one
 //   receipts    field by field (receipt_record.h)
-//   memory      what it held, and what it had dropped, after each request
+//   memory      what the cache held, and what it had dropped, after each request
 //
-// Any bytes may be given to it. What is cut off or damaged is replayed up to there, and `trouble`
-// says where and why. Calls that no server makes (a slot that is busy begins again) end it the
-// same way: nothing in a file reaches the cache's own CHECKs.
+// The file may have any bytes. A recording that is cut off or damaged is replayed up to that place,
+// and `trouble` says where and why. Calls that no server makes (a busy slot begins again) end the
+// replay the same way: nothing in a file reaches the cache's own CHECKs.
 //
-// When a difference shows, the replay stays with the recording: prompts begin on the recorded
-// slot and are read up to the recorded places, so that later receipts still can be compared.
+// After a difference the replay follows the recording: prompts begin on the recorded slot and are
+// read up to the recorded places, so that later receipts can still be compared.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ struct ReplayOutcome {
   RecordingHeader header;
   std::vector<ReplayedRequest> requests;  // in the order in which they ended
   std::uint64_t dropped = 0;              // never began
-  std::uint64_t unfinished = 0;           // at work, or waiting, where the recording ends
+  std::uint64_t unfinished = 0;           // on a slot, or waiting, when the recording ends
   std::uint64_t events = 0;
-  // The first few of each that differed, and how many there were.
+  // The first few differences, for people, and how many there were of each kind.
   std::vector<std::string> notes;
   std::uint64_t decisions_differ = 0;
   std::uint64_t receipts_differ = 0;
@@ -59,7 +59,7 @@ struct ReplayOutcome {
   }
 };
 
-// An Error: this is no recording, or none that can be read at all.
+// An Error: this is not a recording, or its header cannot be read.
 [[nodiscard]] Result<ReplayOutcome> replay_recording(std::string_view file);
 
 }  // namespace holdfast::record

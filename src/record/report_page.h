@@ -1,8 +1,8 @@
 // The page that `holdfast replay FILE --report` writes: one HTML file with everything in it. No
 // script, no network; light or dark as the browser is.
 //
-// Every text of a recording is escaped, and the page forbids scripts to itself: a hostile
-// recording can write nonsense on it and nothing else.
+// All text from the recording is escaped, and the page's policy forbids scripts: a hostile
+// recording can put nonsense on the page, and nothing else.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@ namespace holdfast::record {
 
 namespace {
 
-// Colours are told apart by people who do not see red and green, and in both themes.
+// People who cannot tell red from green can tell these colours apart, in both themes.
 constexpr std::string_view kStyle = R"(
 :root { --page:#fbfbfa; --ink:#1c1d1f; --quiet:#63666b; --line:#dcdde0; --card:#ffffff;
   --live:#2a78b5; --memory:#6fb3dd; --below:#9d86c9; --missed:#d9622b; --fresh:#b9bcc2;

@@ -38,7 +38,7 @@ Token SequenceWriter::token_at(const Node& node, TokenPos position) const {
   return sequence.own[static_cast<std::size_t>(position - sequence.begin)];
 }
 
-// As far as something earlier goes the same way. Returns how far.
+// Moves the place along earlier sequences as far as they have these tokens. Returns how many.
 TokenPos SequenceWriter::walk(Place& place, TokenSpan tokens) const {
   Node* node = node_at(place);
   TokenPos agreed = 0;
@@ -67,7 +67,7 @@ Passage SequenceWriter::add(Place& place, TokenSpan tokens) {
   return passage;
 }
 
-// REQUIRES: nothing goes on with the first of them there.
+// REQUIRES: no sequence has the first of these tokens after the place.
 void SequenceWriter::grow(Place& place, TokenSpan fresh) {
   Node* node = place.node;
   const bool at_end = node->parent != nullptr && place.length == node->end &&
@@ -90,7 +90,7 @@ void SequenceWriter::grow(Place& place, TokenSpan fresh) {
   place = {node, node->end};
 }
 
-// The upper part is the new node: places in the lower part stay what they are.
+// The upper part becomes the new node, so that places in the lower part stay valid.
 SequenceWriter::Node* SequenceWriter::split(Node* node, TokenPos at) {
   CHECK(node->begin < at && at < node->end);
   auto upper = std::make_unique<Node>();

@@ -4,19 +4,22 @@
 //   s1   a b c | x y            3 tokens as in s0, then 2 new ones
 //   s2   a b c x y | z          5 tokens as in s1, then 1 new one: it goes on where s1 ends
 //
-// The writer finds the longest beginning that any earlier sequence has, exactly. So whether
-// two sequences agree, and how far, can be read off without the ids of their tokens; a private
-// recording leaves these out, and the reader invents ids that are equal where the tokens were.
+// The writer finds the longest beginning that any earlier sequence has, exactly. So the file shows
+// how far two sequences agree even without the ids of their tokens. A private recording leaves the
+// ids out, and the reader invents ids that are equal where the tokens were.
 //
-// A place is a sequence and a length: that many of its first tokens. What is added at the end of
-// a sequence makes that longer; what is added elsewhere is a new sequence, which begins like the
-// first. Both sides follow this rule, so neither is written.
+// A place is a sequence and a length: that many of its first tokens. Tokens that are added at the
+// end of a sequence make it longer; tokens that are added elsewhere make a new sequence, which
+// shares the beginning. Both sides follow this rule, so the file does not say which of the two it
+// was.
 //
-// Invariants, verified by the tests against a list of all sequences:
-//   Q1  what the reader gives for a passage are the writer's tokens, or, private, ids that are
-//       equal exactly where two sequences agree from their beginnings on
-//   Q2  `shared` is the longest that there is
-//   Q3  the writer holds each token once: tokens() is the number of new ones
+// Invariants, tested by SequenceBook.SaysExactlyHowFarSequencesAgree against a list of all
+// sequences:
+//   BOOK-1  the reader gives the writer's tokens for a passage, or, in a private recording, ids
+//   that
+//           are equal exactly where two sequences agree from their beginnings on
+//   BOOK-2  `shared` is the longest beginning that any earlier sequence has
+//   BOOK-3  the writer holds each token once: tokens() is the number of new ones
 #pragma once
 
 #include <cstdint>
@@ -30,11 +33,11 @@
 
 namespace holdfast::record {
 
-// What is written for some tokens after a place.
+// What is written for the tokens after a place.
 struct Passage {
-  std::uint64_t from = 0;  // number of the sequence that has the shared ones; 0 without any
-  TokenPos shared = 0;     // of the tokens, as many as lie there
-  std::size_t fresh = 0;   // after them
+  std::uint64_t from = 0;  // number of the sequence that has the shared tokens; 0 if there are none
+  TokenPos shared = 0;     // how many of the tokens lie there
+  std::size_t fresh = 0;   // how many new tokens follow
 };
 
 class SequenceWriter {
@@ -79,8 +82,9 @@ class SequenceReader {
     TokenPos length = 0;
   };
 
-  // The tokens of a passage after a place, which moves behind them. `ids` are the new ones';
-  // private: empty, and they are invented. Nothing: there is no such passage.
+  // The tokens of a passage after a place, which moves behind them. `ids` are those of the new
+  // tokens; in a private recording it is empty, and ids are invented. Nothing: there is no such
+  // passage.
   [[nodiscard]] std::optional<Tokens> read(Place& place, const Passage& passage, TokenSpan ids);
   [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
   void clear();

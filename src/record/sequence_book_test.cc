@@ -42,7 +42,7 @@ class Book {
     ASSERT_EQ(at.seen.size(), at.tokens.size());
   }
 
-  // Q1
+  // BOOK-1
   void check() const {
     for (const auto& [tokens, seen] : all_) {
       EXPECT_TRUE(private_ || tokens == seen);
