@@ -4,46 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <random>
 
 namespace holdfast::llama {
 
 namespace {
 
-std::string new_tool_call_id() {
-  static constexpr std::string_view kAlphabet =
-      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  thread_local std::mt19937_64 random{std::random_device{}()};
-  std::uniform_int_distribution<std::size_t> index(0, kAlphabet.size() - 1);
-  std::string id = "call_";
-  for (int i = 0; i < 24; ++i) id += kAlphabet[index(random)];
-  return id;
-}
-
-// What `now` adds to `before`; nothing when the parser has changed its mind
-// about what came before, until the text agrees again.
-std::string_view added(std::string_view before, std::string_view now) {
-  return now.starts_with(before) ? now.substr(before.size()) : std::string_view{};
-}
-
-std::string_view without_prefix(std::string_view prefix, std::string_view text) {
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
-}
-
-void add_to(engine::Reply& reply, const std::vector<engine::ReplyDelta>& deltas) {
-  for (const engine::ReplyDelta& delta : deltas) {
-    reply.reasoning += delta.reasoning;
-    reply.content += delta.content;
-    if (!delta.tool_index) continue;
-    if (*delta.tool_index == reply.tool_calls.size()) {
-      reply.tool_calls.push_back(delta.tool);
-    } else {
-      reply.tool_calls.at(*delta.tool_index).arguments += delta.tool.arguments;
-    }
-  }
-}
-
-// But for the ids of calls, which may be made up.
+// Ids of tool calls are not compared: they may be invented.
 bool same_events(const std::vector<engine::ReplyDelta>& some,
                  const std::vector<engine::ReplyDelta>& others) {
   return std::ranges::equal(some, others,
@@ -60,7 +26,7 @@ bool only_arguments(const std::vector<engine::ReplyDelta>& deltas) {
   });
 }
 
-// All lists of delimiters in a parser, as the library writes it down.
+// All delimiters in a parser, which the library hands out as JSON.
 void collect_markers(const nlohmann::json& part, std::set<std::string>& markers) {
   if (!part.is_structured()) return;
   for (const auto& [name, value] : part.items()) {
@@ -73,7 +39,7 @@ void collect_markers(const nlohmann::json& part, std::set<std::string>& markers)
   markers.erase("");
 }
 
-// When a text of this length is read again.
+// At which length a text of this length is parsed again.
 std::size_t next_due(std::size_t length) {
   constexpr std::size_t kAlways = LlamaReplyParser::kReadAlways;
   return length > kAlways ? length + length / LlamaReplyParser::kReadShare : 0;
@@ -152,18 +118,9 @@ void LlamaReplyFormat::add_triggers(const llama_vocab* vocab,
 
 LlamaReplyParser::LlamaReplyParser(const LlamaReplyFormat& format)
     : params_(format.parser()),
-      one_call_only_(format.one_call_only()),
+      diff_(params_, format.one_call_only()),
       free_content_(format.free_content()),
-      markers_(format.markers()) {
-  if (!params_.is_continuation) return;
-  try {
-    const common_chat_msg message = common_chat_parse("", true, params_);
-    baseline_.content = message.content;
-    baseline_.reasoning = message.reasoning_content;
-  } catch (const std::exception&) {
-    baseline_ = {};  // nothing to leave out
-  }
-}
+      markers_(format.markers()) {}
 
 common_chat_msg LlamaReplyParser::parse(const std::string& text, bool partial) {
   bytes_parsed_ += text.size();
@@ -186,13 +143,13 @@ std::vector<engine::ReplyDelta> LlamaReplyParser::feed(std::string_view text) {
 
 std::vector<engine::ReplyDelta> LlamaReplyParser::read_window() {
   engine::Reply now = seen_;
-  std::vector<engine::ReplyDelta> deltas = advance(now, parse(window_, true), false);
+  std::vector<engine::ReplyDelta> deltas = diff_.advance(now, parse(window_, true), false);
   const bool expected = deltas.empty() || goes_on(deltas) || only_arguments(deltas);
   if (!expected && window_.size() < text_.size()) {
     if (text_.size() < whole_due_) return {};
     whole_due_ = next_due(text_.size());
     engine::Reply whole = sent_;
-    std::vector<engine::ReplyDelta> measure = advance(whole, parse(text_, true), false);
+    std::vector<engine::ReplyDelta> measure = diff_.advance(whole, parse(text_, true), false);
     if (!same_events(deltas, measure)) {
       window_ = text_;
       mark_.reset();
@@ -206,7 +163,8 @@ std::vector<engine::ReplyDelta> LlamaReplyParser::read_window() {
   return deltas;
 }
 
-// What was fed since the mark belongs to what the mark is in; a rest may be held back.
+// Whether the text since the mark belongs to the reasoning or content that the mark lies in. The
+// end of that text may be held back.
 bool LlamaReplyParser::goes_on(const std::vector<engine::ReplyDelta>& deltas) const {
   if (!mark_ || deltas.size() != 1) return false;
   const std::string& grown = mark_->reasoning ? deltas[0].reasoning : deltas[0].content;
@@ -216,7 +174,7 @@ bool LlamaReplyParser::goes_on(const std::vector<engine::ReplyDelta>& deltas) co
          std::string_view(window_).substr(mark_->length).starts_with(grown);
 }
 
-// Where nothing is new something is held back, and may still become part of what it follows.
+// If nothing is new, something is held back and may still become part of the text before it.
 void LlamaReplyParser::shorten_window(const std::vector<engine::ReplyDelta>& deltas) {
   if (deltas.empty()) return;
   if (goes_on(deltas)) {
@@ -236,18 +194,18 @@ void LlamaReplyParser::shorten_window(const std::vector<engine::ReplyDelta>& del
 
 std::vector<engine::ReplyDelta> LlamaReplyParser::finish() {
   try {
-    return advance(sent_, parse(text_, false), true);
+    return diff_.advance(sent_, parse(text_, false), true);
   } catch (const std::exception&) {
     return finish_broken();
   }
 }
 
-// The text does not follow its format. What can be read of it is reported as
-// such, and the rest as content: it was written, so the client gets to see it.
+// The text breaks its format. What can be parsed is reported as usual, and the rest as content, so
+// that the client sees everything that was generated.
 std::vector<engine::ReplyDelta> LlamaReplyParser::finish_broken() {
   std::vector<engine::ReplyDelta> deltas;
   try {
-    deltas = advance(sent_, parse(text_, true), true);
+    deltas = diff_.advance(sent_, parse(text_, true), true);
   } catch (const std::exception&) {
     deltas.clear();
   }
@@ -259,7 +217,7 @@ std::vector<engine::ReplyDelta> LlamaReplyParser::finish_broken() {
   return deltas;
 }
 
-// What follows, in the text, on the reasoning and content reported so far.
+// The text after the reasoning and content that were reported so far.
 std::string_view LlamaReplyParser::unread_rest() const {
   std::string_view rest = text_;
   for (const std::string* part : {&sent_.reasoning, &sent_.content}) {
@@ -267,51 +225,6 @@ std::string_view LlamaReplyParser::unread_rest() const {
     if (at != std::string_view::npos) rest.remove_prefix(at + part->size());
   }
   return rest;
-}
-
-std::vector<engine::ReplyDelta> LlamaReplyParser::advance(engine::Reply& seen,
-                                                          const common_chat_msg& message,
-                                                          bool final) const {
-  std::vector<engine::ReplyDelta> deltas;
-  const auto reasoning =
-      added(seen.reasoning, without_prefix(baseline_.reasoning, message.reasoning_content));
-  if (!reasoning.empty()) {
-    deltas.push_back(
-        {.reasoning = std::string(reasoning), .content = {}, .tool_index = {}, .tool = {}});
-  }
-  const auto content = added(seen.content, without_prefix(baseline_.content, message.content));
-  if (!content.empty()) {
-    deltas.push_back(
-        {.reasoning = {}, .content = std::string(content), .tool_index = {}, .tool = {}});
-  }
-  advance_tool_calls(seen, message, final, deltas);
-  add_to(seen, deltas);
-  return deltas;
-}
-
-// A call is announced once its name is known to be whole: when its arguments
-// have begun, when another call follows, or at the end.
-void LlamaReplyParser::advance_tool_calls(const engine::Reply& seen, const common_chat_msg& message,
-                                          bool final,
-                                          std::vector<engine::ReplyDelta>& deltas) const {
-  const std::size_t reported = std::min<std::size_t>(
-      message.tool_calls.size(), one_call_only_ ? 1 : message.tool_calls.size());
-  for (std::size_t i = 0; i < reported; ++i) {
-    const common_chat_tool_call& call = message.tool_calls[i];
-    const bool announced = i < seen.tool_calls.size();
-    const bool name_is_whole =
-        !call.arguments.empty() || i + 1 < message.tool_calls.size() || final;
-    if (!announced) {
-      if (call.name.empty() || !name_is_whole) return;
-      const engine::ToolCall first{call.id.empty() ? new_tool_call_id() : call.id, call.name,
-                                   call.arguments};
-      deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = first});
-      continue;
-    }
-    const std::string more(added(seen.tool_calls[i].arguments, call.arguments));
-    if (more.empty()) continue;
-    deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = {"", "", more}});
-  }
 }
 
 }  // namespace holdfast::llama

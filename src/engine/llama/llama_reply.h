@@ -9,14 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/llama/message_diff.h"
 #include "engine/text.h"
 
 namespace holdfast::llama {
 
-// What one rendered prompt says about its reply.
+// How the reply to one rendered prompt has to be constrained and parsed.
 class LlamaReplyFormat final : public engine::ReplyFormat {
  public:
-  // Takes the rendering as it is; loads its parser. Throws what the library throws.
+  // Loads the rendering's parser. Throws what the library throws.
   LlamaReplyFormat(common_chat_params rendered, const engine::ChatInput& input,
                    const llama_vocab* vocab);
 
@@ -27,9 +28,9 @@ class LlamaReplyFormat final : public engine::ReplyFormat {
   [[nodiscard]] const common_chat_parser_params& parser() const { return parser_; }
   // parallel_tool_calls is off: calls after the first are not reported.
   [[nodiscard]] bool one_call_only() const { return one_call_only_; }
-  // Content is not held to a schema, and may be any text.
+  // Content may be any text: there is no schema.
   [[nodiscard]] bool free_content() const { return free_content_; }
-  // What free text in a reply runs up to.
+  // The strings that end free text in a reply.
   [[nodiscard]] const std::set<std::string>& markers() const { return markers_; }
   [[nodiscard]] const common_chat_msg_delimiters& delimiters() const {
     return rendered_.message_delimiters;
@@ -48,25 +49,26 @@ class LlamaReplyFormat final : public engine::ReplyFormat {
 };
 
 // Reports what is new in a reply at each feed(). The library's parser reads a text from its
-// beginning, so to keep the work linear in the length of the reply it is given a shorter one, which
-// brings it to the same place:
+// beginning. To keep the work linear in the length of the reply, it is given a shorter text that
+// brings it to the same state:
 //
 //   text      <think>The user wants ... many words</think>Sure. Here is ... many words, and mor
 //   window    <think>The</think>Sure.                                                     , and mor
 //                       ^ mark of the reasoning  ^ mark of the content        just fed
 //
-// Reasoning and free content run until a marker, and what was said before does not matter for where
-// they end. So where a feed has appended to one of them exactly what was fed, the window is cut
-// back to its mark, the first place where that was so. There no part of a marker is held back, so
-// no marker can begin before the cut and end behind it. Text with a whole marker in it stays in the
-// window, even if it turned out to be content: what follows it may be read by another rule.
+// Reasoning and free content run until a marker, and where they end does not depend on what they
+// say. So if a feed has added exactly the fed text to one of them, the window is cut back to its
+// mark, the first place where that happened. At that place no part of a marker was held back, so no
+// marker can begin before the cut and end behind it. Text with a whole marker in it stays in the
+// window, even if it turned out to be content: another rule may apply to what follows.
 //
-// Where anything else is new, the whole text is read as well. If it says the same, the window goes
-// on; if not, it becomes the whole text.
+// If anything else is new, the whole text is parsed as well. If both agree, the window stays;
+// otherwise it becomes the whole text.
 //
-// What cannot be left out - arguments of tools, content under a schema - is read each time up to
-// `kReadAlways` bytes, and then each time that it has grown by a share of itself: arguments then
-// come in larger pieces. The same holds for readings of the whole text. finish() is one more.
+// Tool arguments, and content under a schema, cannot be left out. They are parsed at each feed up
+// to `kReadAlways` bytes, and from then on each time they have grown by 1/kReadShare, so that
+// arguments arrive in larger pieces. The same holds for parsing the whole text. finish() parses
+// once more.
 class LlamaReplyParser final : public engine::ReplyParser {
  public:
   static constexpr std::size_t kReadAlways = 2048;
@@ -77,12 +79,12 @@ class LlamaReplyParser final : public engine::ReplyParser {
   [[nodiscard]] std::vector<engine::ReplyDelta> feed(std::string_view text) override;
   [[nodiscard]] std::vector<engine::ReplyDelta> finish() override;
   [[nodiscard]] const engine::Reply& reply() const override { return sent_; }
-  // Of replies, by the library, since the beginning; what the prompt put before them is not
-  // counted.
+  // How many bytes of this reply the library has parsed so far, all passes added up. Text that the
+  // prompt put before the reply is not counted.
   [[nodiscard]] std::uint64_t bytes_parsed() const { return bytes_parsed_; }
 
  private:
-  // A place in the window inside of reasoning or content, and what was seen up to there.
+  // A place in the window inside reasoning or content, and what was seen before it.
   struct Mark {
     std::size_t length = 0;
     bool reasoning = false;
@@ -95,25 +97,18 @@ class LlamaReplyParser final : public engine::ReplyParser {
   void shorten_window(const std::vector<engine::ReplyDelta>& deltas);
   [[nodiscard]] std::vector<engine::ReplyDelta> finish_broken();
   [[nodiscard]] std::string_view unread_rest() const;
-  // What the message adds to `seen`, which has it afterwards.
-  [[nodiscard]] std::vector<engine::ReplyDelta> advance(engine::Reply& seen,
-                                                        const common_chat_msg& message,
-                                                        bool final) const;
-  void advance_tool_calls(const engine::Reply& seen, const common_chat_msg& message, bool final,
-                          std::vector<engine::ReplyDelta>& deltas) const;
 
   common_chat_parser_params params_;
-  bool one_call_only_;
+  MessageDiff diff_;
   bool free_content_;
   std::set<std::string> markers_;
   std::string text_;
   std::string window_;
-  std::size_t due_ = 0;        // the window is read when it is this long,
-  std::size_t whole_due_ = 0;  // and the text
+  std::size_t due_ = 0;        // the window is parsed when it has this many bytes
+  std::size_t whole_due_ = 0;  // the text is parsed when it has this many bytes
   std::optional<Mark> mark_;
   std::uint64_t bytes_parsed_ = 0;
-  engine::Reply seen_;      // in the window
-  engine::Reply baseline_;  // a continued message's own beginning, which is not sent again
+  engine::Reply seen_;  // in the window
   engine::Reply sent_;
 };
 
