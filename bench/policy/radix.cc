@@ -6,16 +6,16 @@
 
 namespace holdfast::policy {
 
-Radix::Id Radix::child(Id parent, const Path& path, TokenPos at) const {
+RadixId Radix::child(RadixId parent, const Path& path, TokenPos at) const {
   const auto found = children_.find(branch(parent, path.prefix(at + 1).node));
-  return found == children_.end() ? kNone : found->second;
+  return found == children_.end() ? kNoRadixNode : found->second;
 }
 
-Radix::Match Radix::match(const Path& path, TokenPos limit) const {
-  Match match;
-  for (Id at = kRoot; match.matched < limit;) {
-    const Id next = child(at, path, match.matched);
-    if (next == kNone) break;
+RadixMatch Radix::match(const Path& path, TokenPos limit) const {
+  RadixMatch match;
+  for (RadixId at = kRadixRoot; match.matched < limit;) {
+    const RadixId next = child(at, path, match.matched);
+    if (next == kNoRadixNode) break;
     match.matched = std::min(path.common(nodes_[next].end), limit);
     if (match.matched < nodes_[next].end.position) {
       match.partial = next;
@@ -27,16 +27,16 @@ Radix::Match Radix::match(const Path& path, TokenPos limit) const {
   return match;
 }
 
-Radix::Id Radix::insert(const Path& path, TokenPos length, TokenPos& added) {
-  const Match known = match(path, length);
-  Id at = known.nodes.empty() ? kRoot : known.nodes.back();
-  if (known.partial != kNone) at = split(known.partial, known.matched);
+RadixId Radix::insert(const Path& path, TokenPos length, TokenPos& added) {
+  const RadixMatch known = match(path, length);
+  RadixId at = known.nodes.empty() ? kRadixRoot : known.nodes.back();
+  if (known.partial != kNoRadixNode) at = split(known.partial, known.matched);
   added = length - known.matched;
   return added == 0 ? at : make(at, known.matched, path.prefix(length));
 }
 
-Radix::Id Radix::make(Id parent, TokenPos begin, Prefix end) {
-  Id id = static_cast<Id>(nodes_.size());
+RadixId Radix::make(RadixId parent, TokenPos begin, Prefix end) {
+  RadixId id = static_cast<RadixId>(nodes_.size());
   if (free_.empty()) {
     nodes_.emplace_back();
   } else {
@@ -50,13 +50,13 @@ Radix::Id Radix::make(Id parent, TokenPos begin, Prefix end) {
   return id;
 }
 
-Radix::Id Radix::split(Id lower, TokenPos position) {
+RadixId Radix::split(RadixId lower, TokenPos position) {
   CHECK(nodes_[lower].begin < position && position < nodes_[lower].end.position);
-  const Id parent = nodes_[lower].parent;
+  const RadixId parent = nodes_[lower].parent;
   const Prefix middle{trie_.holder(nodes_[lower].end.node, position), position};
   row_tokens_ -= static_cast<ByteCount>(position - nodes_[lower].begin);
   --nodes_[parent].children;
-  const Id upper = make(parent, nodes_[lower].begin, middle);
+  const RadixId upper = make(parent, nodes_[lower].begin, middle);
   nodes_[upper].used = nodes_[lower].used;
   nodes_[upper].used_s = nodes_[lower].used_s;
   nodes_[lower].parent = upper;
@@ -66,21 +66,21 @@ Radix::Id Radix::split(Id lower, TokenPos position) {
   return upper;
 }
 
-bool Radix::add_state(Id node) {
+bool Radix::add_state(RadixId node) {
   if (nodes_[node].state || !shape_.has_state()) return false;
   nodes_[node].state = true;
   ++states_;
   return true;
 }
 
-void Radix::drop_state(Id node) {
+void Radix::drop_state(RadixId node) {
   if (!nodes_[node].state) return;
   nodes_[node].state = false;
   --states_;
 }
 
-void Radix::drop_leaf(Id node) {
-  CHECK(nodes_[node].alive && nodes_[node].children == 0 && node != kRoot);
+void Radix::drop_leaf(RadixId node) {
+  CHECK(nodes_[node].alive && nodes_[node].children == 0 && node != kRadixRoot);
   drop_state(node);
   children_.erase(branch_of(node));
   row_tokens_ -= static_cast<ByteCount>(nodes_[node].length());
@@ -89,11 +89,11 @@ void Radix::drop_leaf(Id node) {
   free_.push_back(node);
 }
 
-Radix::Id deepest_state(const Radix& tree, const Radix::Match& match, TokenPos limit) {
+RadixId deepest_state(const Radix& tree, const RadixMatch& match, TokenPos limit) {
   for (auto at = match.nodes.rbegin(); at != match.nodes.rend(); ++at) {
     if (tree.node(*at).state && tree.node(*at).end.position <= limit) return *at;
   }
-  return Radix::kNone;
+  return kNoRadixNode;
 }
 
 }  // namespace holdfast::policy

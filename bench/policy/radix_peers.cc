@@ -23,12 +23,12 @@ class RadixPolicy : public Policy {
     now_s_ = static_cast<double>(turn.request->time_ms) / 1000;
     served_ = {};
     const TokenPos limit = turn.request->input - 1;
-    const Radix::Match match = tree_.match(*turn.path, limit);
-    const Radix::Id hit = deepest_state(tree_, match, limit);
+    const RadixMatch match = tree_.match(*turn.path, limit);
+    const RadixId hit = deepest_state(tree_, match, limit);
     served_.reused = setup_.shape.has_state()
-                         ? (hit == Radix::kNone ? 0 : tree_.node(hit).end.position)
+                         ? (hit == kNoRadixNode ? 0 : tree_.node(hit).end.position)
                          : match.matched;
-    if (hit != Radix::kNone) {
+    if (hit != kNoRadixNode) {
       tree_.node(hit).state_used = now_;
       tree_.node(hit).used_s = now_s_;
     }
@@ -47,7 +47,7 @@ class RadixPolicy : public Policy {
 
   void put_rows(const Turn& turn, TokenPos length) {
     TokenPos added = 0;
-    const Radix::Id node = tree_.insert(*turn.path, length, added);
+    const RadixId node = tree_.insert(*turn.path, length, added);
     served_.written += setup_.shape.rows(added);
     if (added > 0) tree_.node(node).used_s = now_s_;
   }
@@ -55,7 +55,7 @@ class RadixPolicy : public Policy {
   void put_state(const Turn& turn, TokenPos place) {
     if (place <= served_.reused || !setup_.shape.has_state()) return;
     TokenPos added = 0;
-    const Radix::Id node = tree_.insert(*turn.path, place, added);
+    const RadixId node = tree_.insert(*turn.path, place, added);
     served_.written += setup_.shape.rows(added);
     if (!tree_.add_state(node)) return;
     tree_.node(node).state_used = now_;
@@ -65,16 +65,16 @@ class RadixPolicy : public Policy {
   }
 
   void touch(const Turn& turn) {
-    for (const Radix::Id id : tree_.match(*turn.path, turn.request->total()).nodes) {
+    for (const RadixId id : tree_.match(*turn.path, turn.request->total()).nodes) {
       tree_.node(id).used = now_;
     }
   }
 
   // A leaf goes, and with it the edges above that now lead to no state.
-  void drop_leaf(Radix::Id leaf) {
+  void drop_leaf(RadixId leaf) {
     ++served_.evicted;
-    while (leaf != Radix::kRoot) {
-      const Radix::Id parent = tree_.node(leaf).parent;
+    while (leaf != kRadixRoot) {
+      const RadixId parent = tree_.node(leaf).parent;
       tree_.drop_leaf(leaf);
       leaf = parent;
       if (tree_.node(leaf).children > 0 || tree_.node(leaf).state) return;
@@ -84,10 +84,10 @@ class RadixPolicy : public Policy {
 
   // The one with the least of what `value` says, of those for which it says anything.
   template <typename Value>
-  [[nodiscard]] Radix::Id least(Value value) const {
-    Radix::Id best = Radix::kNone;
+  [[nodiscard]] RadixId least(Value value) const {
+    RadixId best = kNoRadixNode;
     double least = std::numeric_limits<double>::infinity();
-    for (Radix::Id id = 1; id < tree_.size(); ++id) {
+    for (RadixId id = 1; id < tree_.size(); ++id) {
       if (!tree_.node(id).alive) continue;
       const std::optional<double> here = value(tree_.node(id));
       if (here && *here < least) {
@@ -117,7 +117,7 @@ class Lru final : public RadixPolicy {
   }
   void make_room() override {
     while (tree_.bytes() > setup_.budget) {
-      const Radix::Id oldest = least([](const Radix::Node& node) -> std::optional<double> {
+      const RadixId oldest = least([](const RadixNode& node) -> std::optional<double> {
         if (node.children == 0) return static_cast<double>(node.used);
         if (node.state) return static_cast<double>(node.state_used);
         return std::nullopt;
@@ -164,12 +164,12 @@ class Sglang final : public RadixPolicy {
 
   void make_room() override {
     while (tree_.row_bytes() > rows_max_) {
-      drop_leaf(least([](const Radix::Node& node) -> std::optional<double> {
+      drop_leaf(least([](const RadixNode& node) -> std::optional<double> {
         return node.children == 0 ? std::optional(static_cast<double>(node.used)) : std::nullopt;
       }));
     }
     while (tree_.state_bytes() > states_max_) {
-      const Radix::Id oldest = least([](const Radix::Node& node) -> std::optional<double> {
+      const RadixId oldest = least([](const RadixNode& node) -> std::optional<double> {
         return node.state ? std::optional(static_cast<double>(node.state_used)) : std::nullopt;
       });
       if (tree_.node(oldest).children == 0) {
@@ -197,14 +197,14 @@ class Marconi final : public RadixPolicy {
   }
 
   struct Score {
-    Radix::Id id = Radix::kNone;
+    RadixId id = kNoRadixNode;
     double recency = 0;
     double efficiency = 0;
   };
 
   void make_room() override {
     while (tree_.bytes() > setup_.budget) {
-      const Radix::Id victim = worst();
+      const RadixId victim = worst();
       if (tree_.node(victim).children == 0) {
         drop_leaf(victim);
       } else {
@@ -214,10 +214,10 @@ class Marconi final : public RadixPolicy {
     }
   }
 
-  [[nodiscard]] Radix::Id worst() {
+  [[nodiscard]] RadixId worst() {
     scores_.clear();
-    for (Radix::Id id = 1; id < tree_.size(); ++id) {
-      const Radix::Node& node = tree_.node(id);
+    for (RadixId id = 1; id < tree_.size(); ++id) {
+      const RadixNode& node = tree_.node(id);
       const bool candidate =
           node.alive && (node.children == 0 || (node.children == 1 && node.state));
       if (candidate) scores_.push_back(score(id, node));
@@ -237,16 +237,16 @@ class Marconi final : public RadixPolicy {
   }
 
   // Forks alone are left: the oldest state goes.
-  [[nodiscard]] Radix::Id any_state() const {
-    return least([](const Radix::Node& node) -> std::optional<double> {
+  [[nodiscard]] RadixId any_state() const {
+    return least([](const RadixNode& node) -> std::optional<double> {
       return node.state ? std::optional(node.used_s) : std::nullopt;
     });
   }
 
-  [[nodiscard]] Score score(Radix::Id id, const Radix::Node& node) const {
+  [[nodiscard]] Score score(RadixId id, const RadixNode& node) const {
     const double age = std::max(now_s_ - node.used_s, 1e-3);
-    Radix::Id above = node.parent;  // where a state, or a fork, begins the edge
-    while (above != Radix::kRoot && !tree_.node(above).state && tree_.node(above).children == 1) {
+    RadixId above = node.parent;  // where a state, or a fork, begins the edge
+    while (above != kRadixRoot && !tree_.node(above).state && tree_.node(above).children == 1) {
       above = tree_.node(above).parent;
     }
     const TokenPos begin = tree_.node(above).end.position;

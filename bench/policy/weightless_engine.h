@@ -1,14 +1,14 @@
 // WeightlessEngine: an Engine that computes nothing and whose states hold nothing.
 //
-// The cache above it is the real one. Rows and snapshots are as many bytes as they would
-// be in units of `unit()` bytes, and nobody ever reads or writes them. So a cache of
-// hundreds of gigabytes fits into one process, and every decision is the real one.
+// The cache above it is the real one. Rows and snapshots have one byte for each `unit()` bytes that
+// they would really have, and nobody ever reads or writes them. So a cache of hundreds of gigabytes
+// fits into one process, and every decision is the real one.
 //
 //   real          64 tokens x 20 KiB of rows     62.8 MiB of state     256 GiB budget
 //   here          64 x 5 bytes                    16,077 bytes          64 Mi bytes
 //
-// Reading a prompt and copying states take as long as on the machine that is played; decoding takes
-// no time, because nothing is decided by it.
+// Reading a prompt and copying states take as long as on the machine that is simulated. Decoding
+// takes no time, because no decision depends on it.
 #pragma once
 
 #include <vector>
@@ -24,8 +24,8 @@ class WeightlessEngine final : public engine::Engine {
   WeightlessEngine(const ModelShape& shape, TokenPos context_tokens, const Machine& machine,
                    TraceClock& clock);
 
-  // Real bytes that one byte here stands for: one where rows are so small that a unit more
-  // would make a difference.
+  // How many real bytes one byte here stands for. It is 1 if a row is no multiple of a larger unit,
+  // because rounding up small rows would distort sizes.
   [[nodiscard]] static ByteCount unit_for(const ModelShape& shape) {
     constexpr ByteCount kLarge = 2048;
     if (shape.row_bytes % (2 * kLarge) == 0) return 2 * kLarge;
