@@ -26,9 +26,10 @@ Outcome PlainWay::compute() {
   auto row = probe_.read(slot, probe_.tokens(0, kHistory), {kHistory});
   std::vector<Row> rows;
   for (TokenPos at = kHistory; row; ++at) {
-    if (!same_row(*row, *row)) probe_.note_error("a row has a value that is no number");
+    const bool sound = same_row(*row, *row);
+    if (!sound) probe_.note_error("a row has a value that is no number");
     rows.push_back(std::move(*row));
-    if (probe_.has_error() || at == probe_.stream_end()) break;
+    if (!sound || at == probe_.stream_end()) break;
     if (at < kHistory + kLengths) {
       auto saved = probe_.engine().save(slot, SaveScope::kWhole);
       if (!probe_.done(saved)) break;
@@ -37,8 +38,9 @@ Outcome PlainWay::compute() {
     row = probe_.decode_one(slot, probe_.tokens(at, at + 1));
   }
   probe_.engine().clear(slot);
-  if (!probe_.has_error()) rows_ = std::move(rows);
-  return probe_.failed();
+  Outcome outcome = probe_.failed();
+  if (outcome.finding.empty()) rows_ = std::move(rows);
+  return outcome;
 }
 
 const Row& PlainWay::row_after(TokenPos at) const {

@@ -53,17 +53,15 @@ std::optional<Row> EngineProbe::read(SlotId slot, TokenSpan all,
   for (TokenPos piece : pieces) {
     while (piece > 0) {
       const TokenPos count = std::min(piece, engine_.chunk_tokens_max());
-      if (!read_on(slot, all.first(static_cast<std::size_t>(count)))) return std::nullopt;
-      all = all.subspan(static_cast<std::size_t>(count));
+      const TokenSpan chunk = all.first(static_cast<std::size_t>(count));
+      steps_ += 1.0 + static_cast<double>(count) / kTokensPerStep;
+      if (!nobody_waits()) return std::nullopt;
+      if (!done(engine_.prefill(slot, chunk, LogitsOf::kLastToken))) return std::nullopt;
+      all = all.subspan(chunk.size());
       piece -= count;
     }
   }
   return row_of(slot);
-}
-
-bool EngineProbe::read_on(SlotId slot, TokenSpan chunk) {
-  steps_ += 1.0 + static_cast<double>(chunk.size()) / kTokensPerStep;
-  return nobody_waits() && done(engine_.prefill(slot, chunk, LogitsOf::kLastToken));
 }
 
 bool EngineProbe::step(std::span<const DecodeStep> steps) {

@@ -53,7 +53,6 @@ class EngineProbe {
     return result.ok();
   }
   void note_error(std::string what) { error_ = std::move(what); }
-  [[nodiscard]] bool has_error() const { return !error_.empty(); }
   // The error that was kept, as a finding. It is forgotten here.
   [[nodiscard]] Outcome failed();
 
@@ -63,7 +62,6 @@ class EngineProbe {
   [[nodiscard]] double take_steps();
 
  private:
-  [[nodiscard]] bool read_on(SlotId slot, TokenSpan chunk);
   [[nodiscard]] bool nobody_waits();
 
   Engine& engine_;

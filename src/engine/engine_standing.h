@@ -13,9 +13,9 @@ struct EngineStanding {
   std::string given_up;       // as Rung::words; empty: it runs as asked
   std::string fault;          // why
   std::string check = "off";  // "passed", "passed before", "passed in part", "failed", "off"
-  std::size_t kinds = 0;      // of batches that are formed,
-  std::size_t unchecked = 0;  // and of those never checked
-  double check_ms = 0.0;      // that it took now
+  std::size_t kinds = 0;      // how many kinds of batch are formed
+  std::size_t unchecked = 0;  // how many of them were never checked
+  double check_ms = 0.0;      // how long the check took this time
   std::string version;        // of the library
 };
 

@@ -1,11 +1,12 @@
 // Ladder: what is done about an engine that fails its check (conformance.h).
 //
-// The first rung is what was asked for. Each further one gives something up, in this order: extra
-// buffer types (weights repacked for special kernels), the CPU variant, several slots in one
-// step, drafts, both of these. The first that passes is used; where none does, the server does not
-// serve.
+// The first rung is what was asked for. Each further rung gives something up, in this order: extra
+// buffer types (weights repacked for special kernels), the CPU variant, several slots in one step,
+// drafts, and both of the last two. The first rung that passes is used; if none does, the server
+// does not serve.
 //
-// Rungs that change how batches are formed are tried only where what failed is not formed there.
+// A rung that changes which batches are formed is tried only if the kinds that failed are not
+// formed there.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@
 
 namespace holdfast::engine {
 
-// What the rungs differ in.
+// The settings in which rungs differ.
 struct EngineSetting {
   std::string cpu_variant;
   bool extra_buffers = true;
@@ -33,13 +34,13 @@ struct Rung {
   std::string words;  // "with the CPU variant haswell"; empty: as asked
 };
 
-// What was asked for first. `others` are the variants to try, the best first.
+// All rungs, what was asked for first. `others` are the variants to try, the best first.
 [[nodiscard]] std::vector<Rung> rungs_from(const EngineSetting& asked,
                                            std::span<const std::string> others);
 
 struct Climb {
   Rung rung;                 // the one in use
-  ConformanceReport report;  // of it
+  ConformanceReport report;  // of that rung
   std::string fault;         // what failed as asked, for people; empty: nothing
 };
 
@@ -48,13 +49,13 @@ using TryRung = std::function<Result<ConformanceReport>(const EngineSetting& set
 // Told of each rung that failed, with what was found, and of the one that is tried next.
 using OnFall = std::function<void(const std::string& fault, const Rung& next)>;
 
-// After success the engine that `attempt` made last is the one of the answer. An Error of the
-// first attempt is returned as it is; later ones are rungs that do not hold. kEngine: none holds,
-// and the message says what was found.
+// After success, the engine that `attempt` made last is the one in use. An Error of the first
+// attempt is returned as it is; an Error of a later one means that this rung does not pass.
+// kEngine: no rung passes, and the message says what was found.
 [[nodiscard]] Result<Climb> climb(const std::vector<Rung>& rungs, const TryRung& attempt,
                                   const OnFall& on_fall = nullptr);
 
-// "3 slots, 2 tokens each: ...", the first of what failed; empty: nothing did.
+// The first kind that failed, as "3 slots, 2 tokens each: ..."; empty: none did.
 [[nodiscard]] std::string fault_in_words(const ConformanceReport& report);
 
 }  // namespace holdfast::engine

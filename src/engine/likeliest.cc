@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t kBlock = 256;
 constexpr std::size_t kLanes = 16;
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
-// A token this far below the best adds less than 2e-9 of its share: together less
-// than the seventh part of a thousandth, in the largest vocabularies.
+// A token whose logit is this far below the best adds less than 2e-9 of the best one's share. All
+// of them together add less than 0.00015, in the largest vocabularies.
 constexpr float kNegligible = -20.0F;
 
-// Lanes that do not depend on one another are what a compiler makes vectors of.
+// The compiler turns lanes that do not depend on one another into vector instructions.
 float maximum(std::span<const float> values) {
   std::array<float, kLanes> lanes;
   lanes.fill(kNothing);
@@ -34,10 +34,10 @@ float maximum(std::span<const float> values) {
   return best;
 }
 
-// e^exponent for exponents of -80 .. 0, within 1e-4 of it. Without a branch or a
-// conversion, which a compiler could not make vectors of; std::exp takes ten times as long.
+// e^exponent for exponents of -80 to 0, with a relative error below 1e-4. It has no branch and no
+// conversion, so that the compiler can use vector instructions; std::exp takes ten times as long.
 float fast_exp(float exponent) {
-  constexpr float kRounder = 12582912.0F;      // 1.5 * 2^23: what is added to it becomes whole
+  constexpr float kRounder = 12582912.0F;      // 1.5 * 2^23: adding it rounds to a whole number
   const float power = exponent * 1.44269504F;  // of two
   const float rounded = power + kRounder;
   const float part = power - (rounded - kRounder);  // -0.5 .. 0.5
@@ -48,7 +48,7 @@ float fast_exp(float exponent) {
   return std::bit_cast<float>(std::bit_cast<std::int32_t>(mantissa) + whole * (1 << 23));
 }
 
-// Of one block; what is no number counts as nearly nothing.
+// The sum over one block. A value that is not a number counts as nearly nothing.
 float sum_of_exps(std::span<const float> values, float best) {
   std::array<float, kBlock> block;
   block.fill(kNothing);

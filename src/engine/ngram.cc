@@ -8,11 +8,12 @@ namespace holdfast::engine {
 
 namespace {
 
-// Occurrences of the same gram that are looked at, the latest first.
+// How many occurrences of a gram are looked at, the latest first.
 constexpr std::size_t kOccurrences = 8;
-// Grams that merely share a chain; with twice as many chains as tokens there are few.
+// How many other grams of the same chain are skipped. With twice as many chains as tokens there are
+// few.
 constexpr int kStrangersMax = 32;
-// How far back matches are compared.
+// How many tokens back matches are compared.
 constexpr TokenPos kReachMax = 32;
 constexpr std::size_t kChainsLeast = 64;
 
@@ -61,8 +62,8 @@ void NgramIndex::file(Level& level, TokenPos end) {
   latest = end;
 }
 
-// Twice as many chains as tokens. The doubling files all again, so a token is filed
-// about twice.
+// There are twice as many chains as tokens. Doubling them files every gram again, so a gram is
+// filed about twice.
 void NgramIndex::make_room(Level& level, std::size_t tokens) {
   std::size_t chains = level.latest.size();
   while (chains < 2 * tokens) chains *= 2;
@@ -85,7 +86,7 @@ void NgramIndex::trim(TokenPos length) {
     }
   }
   tokens_.resize(at(length));
-  if (length == 0) {  // a slot that was emptied frees what it needed
+  if (length == 0) {  // an emptied slot frees its memory
     for (Level& level : levels_) {
       level.latest = std::vector<TokenPos>(kChainsLeast, 0);
       level.earlier = {};
@@ -151,8 +152,8 @@ Tokens NgramIndex::propose(Token next, TokenPos most) const {
   return {};
 }
 
-// What followed an end. Where that runs into the present the proposal goes on with
-// itself: a text that repeats does so for as long as one likes.
+// The tokens that followed an occurrence. Where they reach the end of the sequence, the proposal
+// goes on with its own tokens, as text that repeats itself does.
 Tokens NgramIndex::continuation(TokenPos end, Token next, TokenPos most) const {
   Tokens out;
   out.reserve(at(most));
@@ -181,8 +182,10 @@ std::vector<std::string> NgramIndex::check() const {
       }
     }
     const auto grams = std::max(0, length_of(tokens_) - level.gram + 1);
-    if (std::ranges::count(seen, true) != grams) violations.emplace_back("NGRAM-2: a gram is not filed");
-    if (level.earlier.size() != tokens_.size()) violations.emplace_back("NGRAM-2: ends are miscounted");
+    if (std::ranges::count(seen, true) != grams)
+      violations.emplace_back("NGRAM-2: a gram is not filed");
+    if (level.earlier.size() != tokens_.size())
+      violations.emplace_back("NGRAM-2: ends are miscounted");
   }
   return violations;
 }

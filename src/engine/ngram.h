@@ -36,8 +36,8 @@ struct NgramOptions {
 //
 //   latest[hash of the gram] -> e3 -> e2 -> e1        earlier[e] leads back
 //
-// Filing is a stack: trimming undoes it, end by end. Grams of different tokens may
-// share a chain; tokens are compared on use.
+// Grams are filed in order, and trimming undoes it, the last end first. Grams of different tokens
+// may share a chain; tokens are compared when a chain is used.
 //
 // Invariants, verified by check():
 //   NGRAM-1  every chain descends and stays within the tokens

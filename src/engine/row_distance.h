@@ -1,7 +1,7 @@
 // How far two rows of logits are from each other.
 //
-// What a constant added to all logits does not change is not counted, and neither is the scale of
-// the row: 0 is the same row, 1 is as far off as a row of nothing.
+// A constant added to all logits of a row changes nothing, and neither does the scale of the rows:
+// 0 is the same row, 1 is as far away as a row of zeros.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace holdfast::engine {
 
-// Root mean square of the difference, of centred rows, as a part of that of `right`. Infinite
-// where a row holds something that is no number, or the two are not of equal length.
+// Both rows are centred first. The root mean square of their difference, divided by that of
+// `right`. Infinite if a row holds a value that is not a number, or if the rows differ in length.
 [[nodiscard]] double row_distance(std::span<const float> row, std::span<const float> right);
 
 // A distance for people: "0.013".

@@ -19,15 +19,15 @@ struct Distrusted {
   std::string_view why;
 };
 
-// Variants that are known to be wrong in v0.5.0. The check at start (engine/conformance.h) finds
-// such faults by itself; what stands here is not even loaded.
+// Variants that are known to compute wrongly in v0.5.0. The check at the start
+// (engine/conformance.h) finds such faults too; variants in this table are not even loaded.
 constexpr std::array<Distrusted, 1> kDistrusted = {
     {{"sapphirerapids",
       "its AMX kernels compute only the first of several sequences: ggml-cpu/amx/amx.cpp accepts "
       "products whose second operand has three dimensions, and multiplies the first matrix "
       "alone"}}};
 
-// In the library's own order; those of which there is a file are loaded.
+// In the library's own order. Those that have a file in the folder are loaded.
 constexpr std::array<std::string_view, 13> kDeviceBackends = {
     "blas", "zendnn", "cann",    "cuda",   "hip",  "metal",   "rpc",
     "sycl", "vulkan", "virtgpu", "opencl", "musa", "openvino"};
@@ -56,11 +56,11 @@ int score_of(const std::string& path) {
   return score;
 }
 
-// The registry closes a variant that it unloads, whose threads may still be in it. Opened once
-// more, its code stays.
+// The registry closes the library of a variant that it unloads, although threads may still run its
+// code. Opening the library once more keeps the code in memory.
 void keep_open(const std::string& path) { (void)::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-// The registry's processor; null: none is loaded.
+// The registry's processor backend; null: none is loaded.
 ggml_backend_reg_t cpu_registry() {
   ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
   return cpu == nullptr ? nullptr : ggml_backend_dev_backend_reg(cpu);
@@ -156,7 +156,7 @@ Result<void> use_cpu_variant(const std::string& name) {
   if (!devices_loaded) load_device_backends(engine_folder());
   devices_loaded = true;
   if (variant->name == kBuiltInVariant) {
-    // A single file without a variant's name, or linked in.
+    // There is a single file without a variant's name, or the code is linked in.
     const std::string whole = engine_folder() + "/libggml-cpu.so";
     std::error_code unknown;
     if (cpu_registry() == nullptr && std::filesystem::exists(whole, unknown)) {

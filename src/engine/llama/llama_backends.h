@@ -1,12 +1,12 @@
-// Backends: which of the engine's libraries compute, and which of them are believed.
+// Backends: which of the engine's libraries are loaded, and which of them are trusted.
 //
 // The prebuilt engine comes with one library for each generation of processors (a variant:
 // haswell, zen4, ...) and one for each kind of GPU. They are loaded by name, from the folder of
-// libllama and nowhere else. Of the variants that can run here the best one is taken, unless it is
-// known to answer wrongly: llama_backends.cc has the table, with the reason of each.
+// libllama and nowhere else. The best of the variants that run on this processor is taken, unless
+// it is known to compute wrongly: llama_backends.cc has a table of those, with reasons.
 //
-// A variant can be changed while no model is loaded. The code of the one before stays in
-// memory: threads of its pools may still be on their way out.
+// The variant can be changed while no model is loaded. The code of the previous one stays in
+// memory, because threads of its pools may still be running.
 //
 // An engine that was built with its processor code linked in (ENGINE=source) has one variant,
 // "built-in".
@@ -26,21 +26,21 @@ struct CpuVariant {
   std::string name;  // "zen4"
   std::string path;
   int score = 0;         // as the library says; 0: this processor cannot run it
-  std::string distrust;  // why it is not taken unasked; empty: it is trusted
+  std::string distrust;  // why it is used only if named; empty: it is trusted
 
   [[nodiscard]] bool runs() const { return score > 0; }
 };
 
-// All that there are, the best first: runnable before others, trusted before distrusted, then
-// by score.
+// All variants, the best first: those that run here before others, trusted before distrusted ones,
+// then by score.
 [[nodiscard]] std::vector<CpuVariant> cpu_variants();
 
-// Loads GPU backends, once, and this variant; empty: the first of cpu_variants(). An Error
-// names the variants that there are.
-// REQUIRES: where another variant is in use, no model is loaded.
+// Loads the GPU backends, once, and this variant; an empty name stands for the first of
+// cpu_variants(). An Error names the variants that there are.
+// REQUIRES: if another variant is in use, no model is loaded.
 [[nodiscard]] Result<void> use_cpu_variant(const std::string& name);
 
-// The one in use; empty before use_cpu_variant().
+// The variant in use; empty before use_cpu_variant().
 [[nodiscard]] std::string cpu_variant_in_use();
 
 // A processor or card that can compute.

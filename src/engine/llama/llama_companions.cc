@@ -12,10 +12,10 @@ namespace holdfast::llama {
 
 namespace {
 
-constexpr TokenPos kDraftTokens = 3;  // as llama-server's
-constexpr TokenPos kNgramTokens = 8;  // a look costs nothing, and repetitions are long
+constexpr TokenPos kDraftTokens = 3;  // as many as llama-server drafts
+constexpr TokenPos kNgramTokens = 8;  // looking costs nothing, and repetitions are long
 
-// States that recurrent models keep to go back to, at most: a share of what is free.
+// Rollback planes of recurrent models take at most this fraction of the free memory.
 constexpr ByteCount kRollbackShare = 8;
 
 Result<void> add_mtp(LoadedModel& loaded, std::shared_ptr<llama_model> model, LlamaEngine& primary,
@@ -109,14 +109,14 @@ LlamaConfig with_companion(LlamaConfig config, DraftSource source, const StateSh
   if (config.draft_tokens_max <= 0) {
     config.draft_tokens_max = source == DraftSource::kNgram ? kNgramTokens : kDraftTokens;
   }
-  // The library ends the process over a batch that has more tokens than all contexts together.
+  // The library ends the process if a batch has more tokens than all contexts together.
   if (config.context_tokens > 1) {
     config.draft_tokens_max = std::min(config.draft_tokens_max, config.context_tokens - 1);
   }
   if (config.rollback_depth > 0) return config;
   const ByteCount plane = shape.bytes_per_snapshot() * static_cast<ByteCount>(config.slots);
   const ByteCount affordable = plane == 0 ? 0 : free / kRollbackShare / plane;
-  // The library keeps the last tokens of a batch in one ubatch, which has to be longer.
+  // The library keeps the last tokens of a batch in one ubatch, which has to be longer than these.
   const auto wanted = static_cast<ByteCount>(std::min(config.draft_tokens_max, config.ubatch - 2));
   config.rollback_depth = static_cast<TokenPos>(std::min(affordable, wanted));
   return config;
@@ -136,8 +136,8 @@ Result<void> add_companion(LoadedModel& loaded, DraftSource source,
     case DraftSource::kOff: break;
   }
   if (added) return {};
-  // What was asked for by name and can never be is the asker's to know at once; what
-  // only memory does not allow is done without.
+  // If a companion was asked for by name and the model can never have it, loading fails. If only
+  // memory is missing, the model runs without.
   const bool by_name = config.draft_source != DraftSource::kAuto || source == DraftSource::kDraft;
   if (by_name && added.error().code != ErrorCode::kEngine) return added;
   loaded.companion_note = added.error().message + " Running without drafts.";

@@ -18,7 +18,7 @@ enum class FlashAttention { kAuto, kOn, kOff };
 
 struct LlamaConfig {
   std::string model_path;
-  // Tokens that one slot holds. 0: the model's own, less where memory is short.
+  // Tokens that one slot holds. 0: as many as the model was trained for, fewer if memory is short.
   TokenPos context_tokens = 0;
   int slots = 4;
   int threads = 0;          // 0: one per core
@@ -38,12 +38,12 @@ struct LlamaConfig {
   DraftSource draft_source = DraftSource::kOff;
   std::string draft_model_path;
   int draft_gpu_layers = -1;
-  // The longest draft that decode() takes beside the token that was sampled; 0: with a
-  // companion, what suits it.
+  // The longest draft that decode() takes beside the sampled token. 0: the companion's usual
+  // length, or no drafts without a companion.
   TokenPos draft_tokens_max = 0;
-  // Tokens that a recurrent state can take back after a decode, where the
-  // architecture can at all; costs a state per slot and token. 0: with a companion, as
-  // many as are drafted, where memory allows.
+  // How many tokens of a decode a recurrent state can take back, if the architecture can do that at
+  // all. Each costs one state per slot. 0: as many as the companion drafts, as far as memory
+  // allows.
   TokenPos rollback_depth = 0;
   // Load the model's MTP block and keep hidden rows for it.
   bool mtp = false;
@@ -65,7 +65,7 @@ struct LlamaConfig {
 struct LoadedModel {
   std::shared_ptr<const engine::TextModel> text;
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<engine::Engine> draft_engine;  // that the companion runs on, where it has one
+  std::unique_ptr<engine::Engine> draft_engine;  // the companion's own; null: it needs none
   std::unique_ptr<engine::Companion> companion;  // null: none
   std::string companion_note;                    // why there is none although one was asked for
   bool on_gpu = false;

@@ -77,8 +77,8 @@ Result<llama_context_params> make_context_params(const LlamaConfig& config) {
   params.n_seq_max = slots;
   params.kv_unified = false;
   params.n_ubatch = static_cast<std::uint32_t>(config.ubatch);
-  // Rows of logits as many as a decode can ask for; the default would reserve one for
-  // every token of a batch.
+  // As many rows of logits as a decode can ask for. The default would reserve one for every token
+  // of a batch.
   const auto rows_per_slot = static_cast<std::uint32_t>(1 + config.draft_tokens_max);
   params.n_batch = std::max(params.n_ubatch, slots * rows_per_slot);
   params.n_outputs_max = slots * rows_per_slot;

@@ -1,4 +1,4 @@
-// Our settings in the library's terms.
+// Translates our settings into the library's parameters.
 #pragma once
 
 #include <llama.h>

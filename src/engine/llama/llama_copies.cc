@@ -11,9 +11,9 @@ namespace holdfast::llama {
 
 namespace {
 
-// More do not move more: the bus and memory are busy then.
+// More threads are not faster: the bus and memory are the limit.
 constexpr unsigned kThreadsMax = 4;
-// Of a piece, at a time: large enough for the bus, small enough for a processor's cache.
+// Moved at a time: large enough for the bus, small enough for a processor's cache.
 constexpr std::size_t kStageBytes = 2 << 20;
 
 ggml_backend_buffer_t buffer_of(const ggml_tensor* tensor) {
@@ -24,7 +24,7 @@ ggml_backend_dev_t device_of(const ggml_tensor* tensor) {
   return ggml_backend_buft_get_device(ggml_backend_buffer_get_type(buffer_of(tensor)));
 }
 
-// CUDA, and its source built for other makers' cards.
+// CUDA, and backends for other cards that are built from its source.
 bool has_queue_for_each_thread(ggml_backend_dev_t device) {
   if (device == nullptr) return false;
   const std::string_view name = ggml_backend_reg_name(ggml_backend_dev_backend_reg(device));
@@ -46,8 +46,8 @@ bool on_host(const ggml_tensor* tensor) { return ggml_backend_buffer_is_host(buf
 
 // --- a thread's own memory ---------------------------------------------------------------
 
-// Ordinary memory where the device has no page-locked memory to give. Where there is none at all,
-// pieces are moved without.
+// Ordinary memory is used if the device has no page-locked memory. If there is neither, pieces are
+// moved without a stage.
 class LlamaCopies::Stage {
  public:
   Stage() = default;

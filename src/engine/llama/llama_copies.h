@@ -6,17 +6,19 @@
 //
 // A single thread moves about 2 GB/s between a card and memory that is touched for the first
 // time: it waits for the bus, for the system to hand out pages, and for its own copy, one after the
-// other. A few threads wait at the same time. Only backends whose transfers have a queue for
-// each thread are used this way (CUDA and what is built from its source); all others move their
-// pieces in the calling thread, and so do tensors that the processor reaches itself. Pieces that
-// follow one another in a tensor cross the bus together, so callers name them in that order.
+// other. A few threads wait at the same time. Only backends whose transfers have a queue for each
+// thread are used this way (CUDA, and backends that are built from its source). All other pieces
+// are moved in the calling thread, and so are those of tensors that the processor reaches itself.
+// Pieces that follow one another in a tensor cross the bus together, so callers name them in that
+// order.
 //
-// The threads start with the first copy that needs them. Not for several callers at a time.
+// The threads start with the first copy that needs them. One caller at a time.
 //
-// Invariants:
+// Invariants, tested by llama_copies_test.cc:
 //   COPY-1  when a call returns, every piece has been moved, and no thread touches its bytes
-//   COPY-2  pieces are moved as they are, whatever the number of threads
-// (llama_copies_test.cc)
+//           (Copies.EveryPieceComesOutAndNothingElseIsTouched)
+//   COPY-2  pieces are moved unchanged, with any number of threads
+//           (Copies.EveryPieceGoesInAndNothingElseIsTouched)
 #pragma once
 
 #include <ggml-backend.h>
@@ -61,8 +63,8 @@ class LlamaCopies {
   void out(std::span<const PieceOut> pieces);
   void in(std::span<const PieceIn> pieces);
 
-  // Calls work(0) to work(count - 1), several at a time if the tensor's bytes are moved that way.
-  // Checksums of what was moved take as long as moving it. `work` must not throw.
+  // Calls work(0) to work(count - 1), several at a time if the tensor's bytes would be moved by
+  // several threads. For checksums, which take as long as moving the bytes. `work` must not throw.
   void each(const ggml_tensor* like, std::size_t count,
             const std::function<void(std::size_t)>& work);
 

@@ -137,8 +137,8 @@ std::span<const float> LlamaEngine::logits(SlotId slot, TokenPos row) {
   return {llama_get_logits_ith(context_.get(), ledger_.output_row(slot, row)), vocabulary_};
 }
 
-// The sampling chain takes logits from the context alone, so they are put there, over a row
-// that nobody reads any more.
+// The sampling chain reads logits from the context only, so they are written there, over a row that
+// nobody reads any more.
 Result<engine::Sampled> LlamaEngine::sample_kept(std::span<const float> logits,
                                                  engine::Sampler& sampler) {
   if (!can_sample_kept() || logits.size() != vocabulary_) {
@@ -165,8 +165,8 @@ std::span<const float> LlamaEngine::hidden(SlotId slot, TokenPos row) const {
 
 bool LlamaEngine::window_allows_cut(SlotId slot, TokenPos position) const {
   const Part* window = shape_.find(PartKind::kWindow);
-  // With a recurrent part the library reports that part's position here; such a
-  // state is never cut beyond the rollback depth, which the window outlasts.
+  // For models with a recurrent part the library reports that part's position here. Their states
+  // are never cut beyond the rollback depth, and the window is longer than that.
   if (window == nullptr || shape_.find(PartKind::kSnapshot) != nullptr) return true;
   const llama_pos oldest = llama_memory_seq_pos_min(memory_of(context_.get()), slot.value);
   return oldest >= 0 && oldest <= std::max(0, position - window->window);
@@ -233,8 +233,8 @@ Result<void> LlamaEngine::load(SlotId slot, const engine::SavedStateView& saved)
   return verify_loaded(slot, saved.length);
 }
 
-// The recurrent part now stands at `length`; extents beyond it are cut, which
-// the library accepts because no recurrent state lies there any more.
+// The recurrent part is now at `length`. Extents beyond are cut, which the library accepts because
+// no recurrent state lies there any more.
 Result<void> LlamaEngine::verify_loaded(SlotId slot, TokenPos length) {
   const auto memory = memory_of(context_.get());
   const bool trimmed = llama_memory_seq_rm(memory, slot.value, length, -1);
@@ -263,8 +263,8 @@ Result<std::vector<engine::ExtentRows>> LlamaEngine::save_rows(
   return states_.save_rows(slot, length(slot), blocks);
 }
 
-// Where no slot has shown yet what a row is (the first state comes from an earlier run), a token in
-// the empty slot does.
+// If no slot has had tokens yet, because the first state comes from an earlier run, one token is
+// computed in the empty slot to learn what a row is.
 Result<void> LlamaEngine::learn_rows(SlotId empty_slot) {
   if (states_.knows_rows()) return {};
   const Token any = 0;
@@ -292,8 +292,8 @@ Result<void> LlamaEngine::restore(SlotId slot, const engine::RestorePoint& point
   return verify_loaded(slot, length);
 }
 
-// The library writes a window's cells in the order in which they lie and reads
-// them into the first free ones, so a round trip is all it takes.
+// The library writes a window's cells in the order in which they lie, and reads them into the first
+// free cells. So saving and loading gives the layout.
 Result<void> LlamaEngine::normalize(SlotId slot) {
   if (shape_.find(PartKind::kWindow) == nullptr || length(slot) == 0) return {};
   const auto saved = save(slot, engine::SaveScope::kSnapshot);

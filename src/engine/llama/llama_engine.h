@@ -55,7 +55,7 @@ class LlamaThreads;
 
 class LlamaEngine final : public engine::Engine {
  public:
-  // Measures the shape of a model's state in a small throw-away context.
+  // Measures the shape of a model's state in a small temporary context.
   [[nodiscard]] static Result<StateShape> measure_shape(llama_model* model,
                                                         const LlamaConfig& config);
 
@@ -83,13 +83,13 @@ class LlamaEngine final : public engine::Engine {
   [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
                                                     engine::Sampler& sampler) override;
 
-  // For an MTP head (LlamaConfig::mtp): the model's hidden row of one of the tokens
-  // that the engine's latest batch, prefill or decode, appended to the slot. `row`
-  // counts them from the first. Empty when the slot was not in that batch.
+  // For an MTP head (LlamaConfig::mtp): the model's hidden row of one of the tokens that the
+  // engine's latest batch, prefill or decode, appended to the slot. `row` counts those tokens from
+  // 0. Empty if the slot was not in that batch.
   [[nodiscard]] std::span<const float> hidden(SlotId slot, TokenPos row) const;
-  // The position of the first of them; -1: the slot was not in that batch.
+  // The position of the first of those tokens; -1: the slot was not in that batch.
   [[nodiscard]] TokenPos hidden_begin(SlotId slot) const { return ledger_.batch_position(slot); }
-  // For another context of the same model, which computes when this one does not.
+  // For another context of the same model that computes while this one does not.
   [[nodiscard]] const LlamaThreads& threads() const { return *threads_; }
 
   [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;

@@ -59,8 +59,8 @@ std::string take_last_error_line() {
   return std::exchange(last_error_line, {});
 }
 
-// The library ends the process where it sees no way on, a card's error for one. That cannot be
-// survived; but people get its reason and a way out, and not a backtrace.
+// The library ends the process when it cannot go on, for example after an error of a card. The
+// process cannot be saved, but people get the reason and a way out instead of a backtrace.
 void tell_abort(const char* message) {
   std::string complaint;
   if (log_mutex.try_lock()) {
@@ -78,10 +78,10 @@ void tell_abort(const char* message) {
 
 // --- start-up --------------------------------------------------------------
 
-// A restore takes 44 bytes a token from the allocator for a moment: the library's batch of
-// all cells, in vectors of up to 16 bytes a token. Given back to the system each time, that
-// is 3,000 page faults at 250,000 tokens. Both are set, because setting either ends the
-// allocator's own adapting of both. Snapshots above 16 MiB still go back when they are dropped.
+// A restore allocates 44 bytes a token for a moment: the library's batch of all cells, in vectors
+// of up to 16 bytes a token. If that memory went back to the system each time, a restore of 250,000
+// tokens would cost 3,000 page faults. Both thresholds are set, because setting one of them stops
+// the allocator from adapting the other. Snapshots above 16 MiB still go back to the system.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, 16 << 20);
@@ -95,7 +95,7 @@ void start_library() {
     keep_freed_memory();
     llama_log_set(take_log_line, nullptr);
     ggml_set_abort_callback(tell_abort);
-    common_log_pause(common_log_main());  // its lines would bypass ours
+    common_log_pause(common_log_main());  // its lines would bypass our log
     llama_backend_init();
   });
 }
@@ -247,8 +247,8 @@ TokenPos context_that_fits(const llama_model* model, const StateShape& shape, in
   return std::max<TokenPos>(2048, static_cast<TokenPos>(affordable / 1024 * 1024));
 }
 
-// The first computation touches every weight and sizes every buffer; better
-// now than in somebody's first request.
+// The first computation touches every weight and sizes every buffer. Doing that now spares the
+// first request from waiting for it.
 Result<void> warm_up(engine::Engine& engine) {
   const SlotId slot{0};
   const Tokens tokens{0, 1};

@@ -17,9 +17,9 @@ Result<void> write_planes(std::uint32_t& field, std::uint32_t depth,
                ""};
 }
 
-// The library reads n_rs_seq where it makes the memory, which has a copy of it, and where it
-// makes the graph of a batch, which is what this changes. There is no call for that; the object
-// itself is not const.
+// The library reads n_rs_seq when it makes the memory, which keeps a copy, and when it makes the
+// graph of a batch. Only the latter changes here. Casting const away is allowed: the object is not
+// const.
 Result<void> set_planes(llama_context* context, TokenPos depth) {
   auto& params = const_cast<llama_cparams&>(context->get_cparams());
   return write_planes(params.n_rs_seq, static_cast<std::uint32_t>(depth),

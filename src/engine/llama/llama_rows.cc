@@ -33,7 +33,7 @@ Error unknown_layout(const char* what) {
 
 }  // namespace
 
-// Takes down a state without copying its tensors.
+// Notes what the library writes for a state, without copying its tensors.
 class LlamaRowMap::Recorder final : public llama_io_write_i {
  public:
   struct Range {
@@ -62,11 +62,12 @@ class LlamaRowMap::Recorder final : public llama_io_write_i {
   std::size_t tensor_bytes_ = 0;
 };
 
-// Feeds a state back: the extents' meta is made, the rest of the meta and its tensors come
-// from the snapshot. Where the library wants the rows is only taken down.
+// Feeds a state to the library: the extents' meta is made here, the rest of the meta and its
+// tensors come from the snapshot. Where the library wants the rows is noted, and they are moved
+// later.
 //
-// The library reads a cell field by field, four times for each token. So cells are made
-// some time before they are read, and a field costs a few instructions.
+// The library reads a cell field by field, four times for each token. So cells are made some time
+// before they are read, and reading a field costs a few instructions.
 class LlamaRowMap::Feeder final : public llama_io_read_i {
  public:
   Feeder(const LlamaRowMap& map, const engine::RestorePoint& point)
@@ -83,9 +84,9 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
   void read(void* into, std::size_t size) override {
     const std::byte* const field = take(size);
     if (from_snapshot_ && size == sizeof(std::uint32_t) && word_at(field) > map_.largest_field_) {
-      throw std::runtime_error("its snapshot is not of this engine");  // R3
+      throw std::runtime_error("its snapshot is not of this engine");  // ROWMAP-3
     }
-    switch (size) {  // a copy of known size is a move or two
+    switch (size) {  // a copy of constant size is one or two instructions
       case sizeof(std::int32_t): std::memcpy(into, field, sizeof(std::int32_t)); break;
       case kCellName: std::memcpy(into, field, kCellName); break;
       default: std::memcpy(into, field, size);
@@ -129,7 +130,7 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
     return taken;
   }
 
-  // Apart, so that a field that is there costs no more than its copy.
+  // A function of its own, so that reading a field that is there stays short.
   [[gnu::noinline]] void next_piece() {
     if (cells_made_ < tokens_.size()) {
       piece_ = next_cells();
@@ -165,10 +166,10 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
   std::size_t read_bytes_ = 0;
 };
 
-// Brings rows from their blocks into the library's tensors.
+// Moves rows from their blocks into the library's tensors.
 //
-// Where the processor reaches them itself, a block is verified and copied while it is in the
-// processor's cache. For a card all are verified first, and then moved tensor by tensor.
+// If the processor reaches the tensors itself, a block is verified and copied while it is in the
+// processor's cache. For a card, all blocks are verified first and then moved tensor by tensor.
 class LlamaRowMap::RowWriter {
  public:
   RowWriter(std::span<const Segment> into, const engine::RestorePoint& point, LlamaCopies& copies)
@@ -255,7 +256,8 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
   const std::size_t extent_ranges = whole.ranges.size() - rest.ranges.size();
   for (std::size_t i = 0; i < extent_ranges; ++i) {
     const Recorder::Range& range = whole.ranges[i];
-    if (range.size % count != 0) return unknown_layout("a tensor range is not whole rows.");  // R1
+    if (range.size % count != 0)
+      return unknown_layout("a tensor range is not whole rows.");  // ROWMAP-1
     map->segments_.push_back({range.tensor, range.offset, range.size / count});
     map->row_bytes_ += range.size / count;
   }
@@ -276,7 +278,7 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
   map->meta_before_cells_.assign(before.begin(), before.end());
   map->meta_after_cells_.assign(after.begin(), after.end());
 
-  // R2, for what the map itself knows: all but the tokens.
+  // ROWMAP-2, for everything that the map itself knows: all but the tokens.
   for (TokenPos i = 0; i < tokens_held; ++i) {
     Token token = 0;
     const auto written = cells.subspan(cell * static_cast<std::size_t>(i), cell);
@@ -290,8 +292,8 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
   return map;
 }
 
-// The sequence comes last; the reader puts its own in its place. Field by field into its
-// place: a cell that is made elsewhere and copied in wider steps waits for its fields.
+// The sequence comes last, and the library replaces it when it reads. Fields are written one by one
+// to their final place: copying a finished cell in wider steps would stall on its fresh fields.
 void LlamaRowMap::make_cell(TokenPos position, Token token, CellSpan into) const {
   into[0] = position;
   into[1] = 1;
@@ -334,7 +336,7 @@ void LlamaRowMap::restore(llama_context* context, SlotId slot, const engine::Res
 
 namespace {
 
-// Writes the meta of a state to its place, and takes down where the tensors' bytes go.
+// Writes the meta of a state to its place, and notes where the tensors' bytes go.
 class StateWriter final : public llama_io_write_i {
  public:
   explicit StateWriter(std::span<std::byte> into) : into_(into) {}

@@ -1,5 +1,5 @@
-// LlamaRowMap: where the extent rows of a slot lie in the library's tensors, and
-// how the library wants them described when they come back.
+// LlamaRowMap: where the extent rows of a slot lie in the library's tensors, and how they have to
+// be described to the library when they are restored.
 //
 // The library writes a sequence's state as [extents][the rest], each a stream of
 // small fields ("meta") and tensor ranges. Recorded once on a slot that holds n
@@ -13,11 +13,12 @@
 // from wherever they are kept.
 //
 // Invariants, verified when the map is made:
-//   R1  every extent tensor's range begins at cell 0 and is one piece
-//   R2  the cells that make_cell() makes equal those that the library wrote
-// and when a state comes back:
-//   R3  no field of a snapshot is larger than any that the library could have written: it
-//       takes memory for as many cells as a field says before it looks at them
+//   ROWMAP-1  every extent tensor's range begins at cell 0 and is one piece
+//   ROWMAP-2  the cells that make_cell() makes equal those that the library wrote
+// and when a state is restored:
+//   ROWMAP-3  no field of a snapshot is larger than any that the library could have written: the
+//             library allocates as many cells as a field says before it looks at them
+//             (EveryArchitecture.AForgedSnapshotNeitherCrashesNorTakesMemory)
 #pragma once
 
 #include <llama.h>
@@ -35,8 +36,8 @@ namespace holdfast::llama {
 // The first word of every sequence blob that this version of the library writes (LLAMA-7).
 inline constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
 
-// Writes what llama_state_seq_get_data_ext() writes, and moves its tensors by `copies`. Returns the
-// number of bytes; throws what the library throws, and where they are more than `into` has.
+// Writes what llama_state_seq_get_data_ext() writes, and moves tensors with `copies`. Returns the
+// number of bytes. Throws what the library throws, and if `into` is too small.
 // REQUIRES: nothing is being computed.
 std::size_t copy_state_out(llama_context* context, SlotId slot, llama_state_seq_flags flags,
                            std::span<std::byte> into, LlamaCopies& copies);
@@ -45,7 +46,7 @@ class LlamaRowMap {
  public:
   // `tokens_held` is the slot's length, at least 1. `has_rest` tells whether the
   // model has parts other than extents. An Error when the library's stream is
-  // not as R1 and R2 say.
+  // not as ROWMAP-1 and ROWMAP-2 say.
   [[nodiscard]] static Result<std::unique_ptr<LlamaRowMap>> record(llama_context* context,
                                                                    SlotId slot,
                                                                    TokenPos tokens_held,
@@ -53,8 +54,8 @@ class LlamaRowMap {
 
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
 
-  // Copies the rows of the blocks' tokens out, tensor by tensor, and notes their checksums. The
-  // blocks ascend, and their bytes have their size.
+  // Copies the rows of the blocks' tokens out, tensor by tensor, and sets their checksums. The
+  // blocks ascend, and their bytes have their final size.
   void copy_out(std::span<engine::ExtentRows> blocks, LlamaCopies& copies) const;
 
   // Brings `slot` to the point. Throws what the library throws, and when a block is damaged;
@@ -87,7 +88,7 @@ class LlamaRowMap {
   }
 
   std::vector<Segment> segments_;
-  std::uint32_t largest_field_ = 0;  // R3
+  std::uint32_t largest_field_ = 0;  // ROWMAP-3
   std::size_t row_bytes_ = 0;
   bool has_extents_ = false;
   bool cells_name_tokens_ = false;            // M-RoPE: a cell also holds 2-D position and token

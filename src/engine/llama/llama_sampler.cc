@@ -13,8 +13,8 @@ namespace holdfast::llama {
 
 namespace {
 
-// Penalties look at most this far back: the library allocates the window as asked,
-// several times over.
+// Penalties look at most this many tokens back: the library allocates the whole window, several
+// times.
 constexpr int kPenaltyWindowMax = 16384;
 
 int penalty_window(int requested) {

@@ -1,5 +1,5 @@
-// LlamaSampler: llama-common's sampling chain behind the Sampler interface,
-// with a short cut where the chain would only pick the largest logit.
+// LlamaSampler: llama-common's sampling chain behind the Sampler interface, with a shortcut for
+// chains that would only pick the largest logit.
 #pragma once
 
 #include <sampling.h>

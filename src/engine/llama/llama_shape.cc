@@ -1,5 +1,5 @@
-// What a model's state consists of, found by asking the library: a few tokens
-// are decoded in a throw-away context and the sizes of its state compared.
+// Finds out what a model's state consists of: a few tokens are decoded in a temporary context, and
+// the sizes of its state are compared.
 #include <array>
 #include <numeric>
 

@@ -21,12 +21,12 @@ std::string meta_value(const llama_model* model, const char* key) {
   return size > 0 ? std::string(buffer.data()) : std::string();
 }
 
-// "qwen35 0.8B Q8_0" describes three things; the last word is the file type.
+// How the weights are stored: "Q8_0".
 std::string file_type_name(const llama_model* model) {
   return llama_ftype_name(llama_model_ftype(model));
 }
 
-// So that a schema's fault is not taken for the messages'.
+// Checked apart, so that an error in the schema is not reported as one in the messages.
 Result<void> check_schema(const std::string& schema) {
   if (schema.empty()) return {};
   try {
@@ -109,8 +109,8 @@ std::string LlamaText::piece(Token token, bool special) const {
 
 bool LlamaText::ends_generation(Token token) const { return llama_vocab_is_eog(vocab_, token); }
 
-// Renders three turns and looks at what stands between an end-of-generation
-// token and the next control token: "<|im_end|>\n", "<end_of_turn>\n", "<|eot_id|>".
+// Renders three turns, and takes each end-of-generation token with what follows it up to the next
+// control token: "<|im_end|>\n", "<end_of_turn>\n", "<|eot_id|>".
 std::vector<Tokens> LlamaText::find_turn_ends() const {
   engine::ChatInput probe;
   probe.messages_json =
@@ -177,8 +177,8 @@ std::vector<MessageSpan> LlamaText::message_spans(const engine::RenderedChat& ch
                                                   TokenSpan tokens) const {
   const auto& format = static_cast<const LlamaReplyFormat&>(*chat.format);
   std::vector<MessageSpan> spans;
-  // What stands before the first message that the template marks is its system
-  // block: many formats mark only users and assistants.
+  // The text before the first message that the template marks is its system block: many formats
+  // mark only users and assistants.
   const auto add_opening = [&](TokenPos end) {
     if (spans.empty() && end > 0) spans.push_back({Role::kSystem, 0, end});
   };

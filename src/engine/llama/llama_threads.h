@@ -1,5 +1,5 @@
-// LlamaThreads keeps worker threads alive between graph computations. Without
-// them some builds of the library start new threads for every token.
+// LlamaThreads keeps worker threads alive between graph computations. Without it, some builds of
+// the library start new threads for every token.
 #pragma once
 
 #include <ggml-backend.h>

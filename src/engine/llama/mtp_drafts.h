@@ -27,7 +27,7 @@ class MtpDrafts {
   // REQUIRES: all of them outlive it.
   MtpDrafts(const LlamaEngine& primary, MtpContext& context, std::span<MtpSlot> slots);
 
-  // As engine::Companion's: fills in the drafts of those wishes that can be answered.
+  // Fills in the drafts of the wishes that can be answered.
   void draft(std::span<engine::DraftWish> wishes) noexcept;
 
  private:

@@ -9,8 +9,11 @@ namespace holdfast::llama {
 
 namespace {
 
-// The hidden rows of this many tokens wait for a draft; beyond that their rows are made at once.
-constexpr TokenPos kPendingMax = 256;
+// The hidden rows of at most this many tokens wait for a draft. Before there are more, the rows of
+// all of them are made.
+TokenPos pending_max(const LlamaEngine& primary) {
+  return std::min(TokenPos{256}, primary.chunk_tokens_max());
+}
 
 }  // namespace
 
@@ -20,10 +23,6 @@ MtpSlot::MtpSlot(SlotId slot, const LlamaEngine& primary, MtpContext& context, M
       context_(&context),
       rows_(std::move(rows)),
       hidden_(context.hidden_width(), primary.decode_tokens_max()) {}
-
-TokenPos MtpSlot::pending_max() const {
-  return std::min(kPendingMax, primary_->chunk_tokens_max());
-}
 
 void MtpSlot::start_over() noexcept {
   rows_.restart_at(length());
@@ -44,7 +43,7 @@ void MtpSlot::advance(TokenSpan kept, TokenPos first_row) {
   const bool follows = primary_->hidden_begin(slot_) + first_row == length();
   if (!follows || primary_->hidden(slot_, first_row + count - 1).empty()) return lose();
   const bool chunk = count > primary_->decode_tokens_max();
-  if (chunk || pending() + count > pending_max()) make_pending();
+  if (chunk || pending() + count > pending_max(*primary_)) make_pending();
   tokens_.insert(tokens_.end(), kept.begin(), kept.end());
   if (!chunk) {
     for (TokenPos i = 0; i < count; ++i) hidden_.push(primary_->hidden(slot_, first_row + i));
@@ -75,16 +74,11 @@ void MtpSlot::append_pending() {
   }
 }
 
-bool MtpSlot::run_pending() {
-  if (pending() == 0) return true;
-  append_pending();
-  if (!context_->run(MtpOutputs::kNone)) return false;
-  note_pending_made();
-  return true;
-}
-
 void MtpSlot::make_pending() {
-  if (!run_pending()) start_over();
+  if (pending() == 0) return;
+  append_pending();
+  if (!context_->run(MtpOutputs::kNone)) return start_over();
+  note_pending_made();
 }
 
 std::size_t MtpSlot::append_with(Token next) {
@@ -163,7 +157,7 @@ void MtpSlot::check(std::vector<std::string>& violations) const {
   };
   expect(!in_step_ || length() >= primary_->length(slot_), "MTPSLOT-1");
   expect(hidden_.begin() == rows_.end() && hidden_.end() == length(), "MTPSLOT-2");
-  expect(pending() <= pending_max(), "MTPSLOT-2");
+  expect(pending() <= pending_max(*primary_), "MTPSLOT-2");
   expect(in_step_ || (rows_.begin() == rows_.end() && length() == 0), "MTPSLOT-3");
   rows_.check(violations);
   hidden_.check(violations, name);

@@ -19,7 +19,7 @@
 //   MTPSLOT-1  a slot in step has as many tokens as the primary's, or more: those of a decode step
 //              that was right but had to be undone
 //   MTPSLOT-2  its hidden rows reach from where its rows end to its last token, and at most
-//              pending_max() of them are pending
+//              256 of them, or a chunk of the primary if that is less, are pending
 //   MTPSLOT-3  a slot that is out of step holds nothing
 #pragma once
 
@@ -43,10 +43,11 @@ class MtpSlot {
   [[nodiscard]] bool in_step() const { return in_step_; }
   [[nodiscard]] TokenPos length() const { return length_of(tokens_); }
 
-  // As engine::Companion's. May throw for want of memory: lose() then.
+  // Do what engine::Companion says. They may throw if memory runs out; call lose() then.
   [[nodiscard]] engine::Followed follow(const engine::CompanionPoint& point);
   void advance(TokenSpan kept, TokenPos first_row);
-  // What it has of the blocks and of the place; `saved` has an entry for each block.
+  // Fills in what it has of the blocks and of the position after `length` tokens.
+  // REQUIRES: saved.rows has an entry for each block. May throw, and is still in step then.
   void save(std::span<const TokenRange> blocks, TokenPos length, engine::CompanionSaved& saved);
 
   // Drops the rows; they begin again at the primary's next token.
@@ -71,9 +72,7 @@ class MtpSlot {
   void check(std::vector<std::string>& violations) const;
 
  private:
-  [[nodiscard]] TokenPos pending_max() const;
   void append_pending();
-  [[nodiscard]] bool run_pending();
   [[nodiscard]] bool make_chunk(TokenPos count, TokenPos first_row);
   [[nodiscard]] bool keep_live_rows(TokenPos length);
 
