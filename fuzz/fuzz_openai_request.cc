@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "api/json_fields.h"
+#include "api/openai_errors.h"
 #include "api/openai_request.h"
-#include "api/openai_response.h"
 #include "base/check.h"
 
 namespace holdfast {

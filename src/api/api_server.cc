@@ -9,7 +9,7 @@
 #include "api/completions.h"
 #include "api/info.h"
 #include "api/metrics.h"
-#include "api/openai_response.h"
+#include "api/openai_errors.h"
 #include "api/slot_actions.h"
 #include "api/worker.h"
 
@@ -50,7 +50,7 @@ class ResponderWithHeaders final : public HttpResponder {
 
 // --- the table of routes -----------------------------------------------------
 
-using Completion = asio::awaitable<void> (*)(CompletionContext, const HttpRequest&, HttpResponder&);
+using Completion = asio::awaitable<void> (*)(AnswerContext, const HttpRequest&, HttpResponder&);
 using Reader = HttpResponse (*)(const Backend&);
 using TenantReader = HttpResponse (*)(const Backend&, const HttpRequest&,
                                       const std::string& key_name);
@@ -216,7 +216,7 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   const Route& route = *route_for(kRoutes.at(without_version(request.path)), request);
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
-    CompletionContext context{backend, http_->executor(), worker_.get_executor(),
+    AnswerContext context{backend, http_->executor(), worker_.get_executor(),
                               keys_.client_of(request), keys_.name_of(request)};
     co_await (*completion)(std::move(context), request, responder);
     co_return;

@@ -8,92 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json_fields.h"
-#include "api/testing/http_test_client.h"
-#include "engine/testing/fake.h"
-#include "tier/testing/simulated_files.h"
+#include "api/testing/test_server.h"
 
 namespace holdfast::api {
 namespace {
-
-// A whole server on a free port, its model a fake.
-class TestServer {
- public:
-  explicit TestServer(ApiOptions options = {}, serve::SchedulerOptions scheduling = {},
-                      engine::FakeOptions fake = {.slots = 2, .context_tokens = 4096})
-      : engine_(std::move(fake)), scheduler_(engine_, text_, scheduling, clock_) {
-    options.http.port = 0;
-    api_ = std::move(ApiServer::listen(std::move(options)).value());
-    api_->start();
-  }
-  ~TestServer() {
-    scheduler_.stop(serve::StopMode::kCut);
-    api_->stop();
-  }
-
-  TestServer& load() {
-    scheduler_.start();
-    auto backend = std::make_shared<Backend>();
-    backend->text =
-        std::shared_ptr<const engine::TextModel>(&text_, [](const engine::TextModel*) {});
-    backend->scheduler = &scheduler_;
-    backend->shape = engine_.shape();
-    backend->slots = engine_.slot_count();
-    backend->context_tokens = engine_.context_tokens();
-    backend->model_name = "fake";
-    backend->build = "test";
-    backend->defaults.vocabulary = engine::kFakeVocabulary;
-    backend->slot_files = slot_files;
-    api_->backend().set(std::move(backend));
-    return *this;
-  }
-
-  TestAnswer ask(const std::string& method, const std::string& path, const std::string& body = "",
-                 const std::string& headers = "") {
-    TestClient client(api_->port());
-    client.send(request_text(method, path, body, headers));
-    return client.read_answer();
-  }
-  TestAnswer chat(const std::string& fields) {
-    return ask("POST", "/v1/chat/completions",
-               R"({"messages":[{"role":"user","content":"hello"}])" + fields + "}");
-  }
-
-  static std::string request_text(const std::string& method, const std::string& path,
-                                  const std::string& body, const std::string& headers = "") {
-    return method + " " + path +
-           " HTTP/1.1\r\nHost: t\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-           headers + "\r\n" + body;
-  }
-
-  ApiServer& api() { return *api_; }
-  serve::Scheduler& scheduler() { return scheduler_; }
-  std::shared_ptr<tier::SimulatedFiles> slot_files;  // to be set before load()
-
- private:
-  engine::FakeText text_;
-  engine::FakeEngine engine_;
-  env::SteadyClock clock_;
-  serve::Scheduler scheduler_;
-  std::unique_ptr<ApiServer> api_;
-};
-
-Json json_of(const TestAnswer& answer) {
-  auto parsed = parse_json(answer.body);
-  EXPECT_TRUE(parsed.ok()) << answer.body;
-  return parsed.ok() ? *parsed : Json::object();
-}
-
-// The payloads of a stream's events.
-std::vector<std::string> events_of(const TestAnswer& answer) {
-  std::vector<std::string> events;
-  std::size_t at = 0;
-  while ((at = answer.body.find("data: ", at)) != std::string::npos) {
-    const std::size_t end = answer.body.find("\n\n", at);
-    events.push_back(answer.body.substr(at + 6, end - at - 6));
-    at = end;
-  }
-  return events;
-}
 
 std::string streamed_content(const TestAnswer& answer) {
   std::string text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -45,6 +46,9 @@ struct Backend {
   std::function<engine::EngineStanding()> engine = [] { return engine::EngineStanding{}; };
   ChatDefaults defaults;
   std::optional<bool> enable_thinking;  // where a request is silent
+  // How long a stream stays silent before it shows that it is alive. Agents give up
+  // after minutes, proxies often after ten seconds.
+  std::chrono::milliseconds keep_alive_every{5000};
   // Which states a tenant's requests use and add to.
   std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
   std::shared_ptr<tier::FileSystem> slot_files;  // --slot-save-path; null: slots are not saved

@@ -5,10 +5,11 @@
 
 #include "api/access.h"
 #include "api/answered.h"
-#include "api/completions.h"
 #include "api/json_fields.h"
+#include "api/json_values.h"
+#include "api/openai_errors.h"
+#include "api/receipt_json.h"
 #include "api/worker.h"
-#include "cache/advice.h"
 #include "state/parts.h"
 
 namespace holdfast::api {
@@ -25,253 +26,86 @@ constexpr std::chrono::seconds kClearPatience{10};
 constexpr std::chrono::seconds kListPatience{2};
 constexpr std::size_t kConversationsShown = 32;
 
-const char* restored_from(plan::StartSource source) {
-  switch (source) {
-    case plan::StartSource::kNothing: return "nothing";
-    case plan::StartSource::kLive: return "live slot";
-    case plan::StartSource::kSnapshotInPlace: return "snapshot in place";
-    case plan::StartSource::kMemory: return "memory";
-  }
-  return "nothing";
-}
-
-// It passed through memory, but it was not there.
-bool from_disk(const cache::Receipt& receipt) {
-  return receipt.source == plan::StartSource::kMemory && receipt.fetched > 0 &&
-         receipt.restored <= receipt.fetched;
-}
-
-void boolean(ObjectWriter& object, std::string_view name, bool value) {
-  object.raw(name, value ? "true" : "false");
-}
-
-void text_or_null(ObjectWriter& object, std::string_view name, std::string_view value) {
-  if (value.empty()) {
-    object.raw(name, "null");
-  } else {
-    object.text(name, value);
-  }
-}
-
-void count(ObjectWriter& object, std::string_view name, std::uint64_t value) {
-  object.integer(name, static_cast<std::int64_t>(value));
-}
-
-// a / b, or null where there is no b.
-template <typename Number>
-void share(ObjectWriter& object, std::string_view name, Number a, Number b) {
-  if (b <= 0) {
-    object.raw(name, "null");
-  } else {
-    object.real(name, static_cast<double>(a) / static_cast<double>(b));
-  }
-}
-
-// --- a receipt ------------------------------------------------------------------
-
-void append_tokens(std::string& out, const Tokens& tokens) {
-  out += '[';
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (i > 0) out += ',';
-    append_json_number(out, std::int64_t{tokens[i]});
-  }
-  out += ']';
-}
-
-struct Sides {
-  std::string known;
-  std::string sent;
-};
-
-Sides sides_of(const cache::Receipt& receipt, const engine::TextModel& text) {
-  if (!receipt.difference) return {};
-  return {text.detokenize(receipt.difference->known), text.detokenize(receipt.difference->sent)};
-}
-
-void append_difference(std::string& out, const cache::Difference& difference, const Sides& sides) {
-  ObjectWriter object(out);
-  object.integer("position", difference.position);
-  if (difference.message < 0) {
-    object.raw("message", "null");
-  } else {
-    object.integer("message", difference.message);
-  }
-  object.text("role", role_name(difference.role));
-  object.text("known_text", sides.known);
-  object.text("sent_text", sides.sent);
-  append_tokens(object.key("known_tokens"), difference.known);
-  append_tokens(object.key("sent_tokens"), difference.sent);
-}
-
-void append_missing(std::string& out, const cache::Receipt& receipt) {
-  const tree::EvictionNote& evicted = receipt.missing.evicted;
-  ObjectWriter object(out);
-  object.text("why", cache::miss_reason_name(receipt.missing.why));
-  object.integer("position", receipt.missing.position);
-  const auto when = cache::evicted_at(receipt);
-  text_or_null(object, "evicted_at", when ? cache::utc_text(*when) : "");
-  text_or_null(object, "evicted_for", evicted ? tree::evict_reason_name(evicted.reason) : "");
-  text_or_null(object, "made_by", receipt.missing.made_by);
-  object.text("sentence", cache::missing_sentence(receipt));
-}
-
-void append_counts(ObjectWriter& object, const cache::Receipt& receipt) {
-  object.integer("prompt_tokens", receipt.prompt_tokens);
-  object.integer("matched_tokens", receipt.matched);
-  object.integer("restorable_tokens", receipt.restorable);
-  object.integer("restored_tokens", receipt.restored);
-  object.text("restored_from", from_disk(receipt) ? "disk" : restored_from(receipt.source));
-  object.integer("recomputed_tokens", receipt.recomputed);
-  share(object, "reuse", receipt.restored, receipt.matched);
-  count(object, "bytes_restored", receipt.bytes_in);
-  count(object, "bytes_fetched", receipt.fetched_bytes);
-  count(object, "bytes_kept", receipt.bytes_out);
-  object.integer("checkpoints", receipt.checkpoints);
-  object.integer("history_tokens", receipt.history_tokens);
-}
-
-void append_times(ObjectWriter& object, const cache::Receipt& receipt) {
-  object.real("queued_ms", receipt.queued_ms);
-  text_or_null(object, "waited_for", receipt.waited_for);
-  object.real("fetch_ms", receipt.fetch_ms);
-  object.real("restore_ms", receipt.restore_ms);
-  object.real("prompt_ms", receipt.prompt_ms);
-  object.real("saved_ms", receipt.saved_ms);
-}
-
-void append_companion(std::string& out, const cache::CompanionReceipt& companion) {
-  ObjectWriter object(out);
-  object.text("name", companion.name);
-  object.integer("held_tokens", companion.held);
-  object.integer("memory_tokens", companion.from_memory);
-  text_or_null(object, "missing", companion.missing);
-  count(object, "drafted", companion.drafts.drafted);
-  count(object, "accepted", companion.drafts.accepted);
-  std::string& places = object.key("by_place");
-  places += '[';
-  for (const DraftCounts::Place& place : companion.drafts.places) {
-    if (place.tried == 0) break;
-    if (places.back() != '[') places += ',';
-    ObjectWriter one(places);
-    count(one, "tried", place.tried);
-    count(one, "accepted", place.accepted);
-  }
-  places += ']';
-}
-
-void append_receipt(std::string& out, const cache::Receipt& receipt, const engine::TextModel& text,
-                    ByteCount budget) {
-  const Sides sides = sides_of(receipt, text);
-  ObjectWriter object(out);
-  object.text("id", receipt.id);
-  object.text("response", receipt.response);
-  object.text("time", cache::utc_text(receipt.unix_ms));
-  object.integer("slot", receipt.slot);
-  append_counts(object, receipt);
-  if (receipt.difference) {
-    append_difference(object.key("difference"), *receipt.difference, sides);
-  } else {
-    object.raw("difference", "null");
-  }
-  if (receipt.missing.why != cache::MissReason::kNone) {
-    append_missing(object.key("missing"), receipt);
-  } else {
-    object.raw("missing", "null");
-  }
-  append_times(object, receipt);
-  if (receipt.companion) {
-    append_companion(object.key("companion"), *receipt.companion);
-  } else {
-    object.raw("companion", "null");
-  }
-  text_or_null(object, "proof", receipt.proof);
-  const bool advised = !receipt.advice.empty();
-  text_or_null(
-      object, "advice",
-      advised ? receipt.advice : cache::advice_for(receipt, sides.known, sides.sent, budget));
-  boolean(object, "complete", receipt.complete);
-}
-
 // --- the status -------------------------------------------------------------------
 
 void append_memory(std::string& out, const cache::CacheStatus& status) {
   ObjectWriter object(out);
-  count(object, "budget_bytes", status.budget);
-  count(object, "resident_bytes", status.resident);
-  count(object, "extent_bytes", status.extents);
-  count(object, "window_bytes", status.windows);
-  count(object, "snapshot_bytes", status.snapshots);
-  count(object, "pinned_bytes", status.pinned);
-  count(object, "peak_bytes", status.peak);
-  count(object, "snapshots", status.snapshot_count);
-  count(object, "slot_snapshots", status.slot_snapshot_count);
-  count(object, "slot_snapshot_bytes", status.slot_snapshots);
-  count(object, "slot_snapshot_bytes_max", status.slot_snapshots_max);
-  count(object, "nodes", status.nodes);
-  count(object, "tokens", status.tokens);
-  count(object, "remembered_tokens", status.ghost_tokens);
+  append_count(object, "budget_bytes", status.budget);
+  append_count(object, "resident_bytes", status.resident);
+  append_count(object, "extent_bytes", status.extents);
+  append_count(object, "window_bytes", status.windows);
+  append_count(object, "snapshot_bytes", status.snapshots);
+  append_count(object, "pinned_bytes", status.pinned);
+  append_count(object, "peak_bytes", status.peak);
+  append_count(object, "snapshots", status.snapshot_count);
+  append_count(object, "slot_snapshots", status.slot_snapshot_count);
+  append_count(object, "slot_snapshot_bytes", status.slot_snapshots);
+  append_count(object, "slot_snapshot_bytes_max", status.slot_snapshots_max);
+  append_count(object, "nodes", status.nodes);
+  append_count(object, "tokens", status.tokens);
+  append_count(object, "remembered_tokens", status.ghost_tokens);
 }
 
 void append_disk(std::string& out, const cache::DiskTierStatus& disk) {
   const tier::StoreStats& store = disk.store;
   ObjectWriter object(out);
-  boolean(object, "writes", disk.writes);
-  count(object, "budget_bytes", disk.budget);
-  count(object, "bytes", store.bytes());
-  count(object, "blobs", store.blobs());
-  count(object, "waiting_conversations", disk.paths_waiting);
-  count(object, "waiting_bytes", disk.bytes_waiting);
+  append_boolean(object, "writes", disk.writes);
+  append_count(object, "budget_bytes", disk.budget);
+  append_count(object, "bytes", store.bytes());
+  append_count(object, "blobs", store.blobs());
+  append_count(object, "waiting_conversations", disk.paths_waiting);
+  append_count(object, "waiting_bytes", disk.bytes_waiting);
   object.real("read_mb_per_s", disk.bytes_per_ms / 1000.0);
-  count(object, "stored", store.stored);
-  count(object, "stored_bytes", store.stored_bytes);
-  count(object, "loaded", store.loaded);
-  count(object, "loaded_bytes", store.loaded_bytes);
-  count(object, "dropped", store.dropped);
-  count(object, "dropped_bytes", store.dropped_bytes);
-  count(object, "declined", store.declined + disk.paths_declined);
-  count(object, "gone_before_written", disk.lost + disk.paths_lost);
-  count(object, "quarantined", store.quarantined);
-  count(object, "failed", store.failed);
-  boolean(object, "volume_full", store.full);
-  text_or_null(object, "last_failure", store.last_failure);
+  append_count(object, "stored", store.stored);
+  append_count(object, "stored_bytes", store.stored_bytes);
+  append_count(object, "loaded", store.loaded);
+  append_count(object, "loaded_bytes", store.loaded_bytes);
+  append_count(object, "dropped", store.dropped);
+  append_count(object, "dropped_bytes", store.dropped_bytes);
+  append_count(object, "declined", store.declined + disk.paths_declined);
+  append_count(object, "gone_before_written", disk.lost + disk.paths_lost);
+  append_count(object, "quarantined", store.quarantined);
+  append_count(object, "failed", store.failed);
+  append_boolean(object, "volume_full", store.full);
+  append_text_or_null(object, "last_failure", store.last_failure);
 }
 
 void append_totals(std::string& out, const cache::CacheStatus& status) {
   ObjectWriter object(out);
-  count(object, "requests", status.requests);
-  count(object, "prompt_tokens", status.prompt_tokens);
-  count(object, "matched_tokens", status.matched_tokens);
-  count(object, "restored_tokens", status.restored_tokens);
-  count(object, "restored_live_tokens", status.restored_live_tokens);
-  count(object, "restored_memory_tokens", status.restored_memory_tokens);
-  count(object, "restored_disk_tokens", status.restored_lower_tokens);
-  count(object, "fetches", status.fetches);
+  append_count(object, "requests", status.requests);
+  append_count(object, "prompt_tokens", status.prompt_tokens);
+  append_count(object, "matched_tokens", status.matched_tokens);
+  append_count(object, "restored_tokens", status.restored_tokens);
+  append_count(object, "restored_live_tokens", status.restored_live_tokens);
+  append_count(object, "restored_memory_tokens", status.restored_memory_tokens);
+  append_count(object, "restored_disk_tokens", status.restored_lower_tokens);
+  append_count(object, "fetches", status.fetches);
   object.real("fetch_seconds", status.fetch_seconds);
-  count(object, "restores", status.restores);
-  count(object, "restored_bytes", status.restored_bytes);
+  append_count(object, "restores", status.restores);
+  append_count(object, "restored_bytes", status.restored_bytes);
   object.real("restore_seconds", status.restore_seconds);
   object.real("saved_seconds", status.saved_seconds);
-  count(object, "checkpoints", status.checkpoints);
-  count(object, "declined", status.declined);
-  count(object, "stored_bytes", status.stored_bytes);
+  append_count(object, "checkpoints", status.checkpoints);
+  append_count(object, "declined", status.declined);
+  append_count(object, "stored_bytes", status.stored_bytes);
   object.real("store_seconds", status.store_seconds);
-  count(object, "evicted_snapshots", status.evicted_snapshots);
-  count(object, "evicted_rows", status.evicted_rows);
-  count(object, "evicted_bytes", status.evicted_bytes);
-  count(object, "quarantined", status.quarantined);
-  count(object, "waits", status.waits);
+  append_count(object, "evicted_snapshots", status.evicted_snapshots);
+  append_count(object, "evicted_rows", status.evicted_rows);
+  append_count(object, "evicted_bytes", status.evicted_bytes);
+  append_count(object, "quarantined", status.quarantined);
+  append_count(object, "waits", status.waits);
 }
 
 void append_conversation(std::string& out, const cache::ConversationStatus& one,
                          const std::optional<TokenPos>& on_disk) {
   ObjectWriter object(out);
   object.integer("tokens", one.tokens);
-  count(object, "bytes", one.own.sum() + one.shared.sum());
-  count(object, "own_row_bytes", one.own.rows);
-  count(object, "own_snapshots", one.own.snapshot_count);
-  count(object, "own_snapshot_bytes", one.own.snapshots);
-  count(object, "shared_bytes", one.shared.sum());
-  count(object, "shared_snapshots", one.shared.snapshot_count);
+  append_count(object, "bytes", one.own.sum() + one.shared.sum());
+  append_count(object, "own_row_bytes", one.own.rows);
+  append_count(object, "own_snapshots", one.own.snapshot_count);
+  append_count(object, "own_snapshot_bytes", one.own.snapshots);
+  append_count(object, "shared_bytes", one.shared.sum());
+  append_count(object, "shared_snapshots", one.shared.snapshot_count);
   object.real("idle_seconds", one.idle_seconds);
   object.raw("slot", one.slot ? std::to_string(*one.slot) : "null");
   object.raw("disk_tokens", on_disk ? std::to_string(*on_disk) : "null");
@@ -306,8 +140,8 @@ HttpResponse cleared_page(ByteCount freed, const cache::CacheStatus& status) {
   {
     ObjectWriter object(out);
     object.text("object", "cache.cleared");
-    count(object, "freed_bytes", freed);
-    text_or_null(object, "left_on_disk", status.lower ? status.lower->left_by_clear : "");
+    append_count(object, "freed_bytes", freed);
+    append_text_or_null(object, "left_on_disk", status.lower ? status.lower->left_by_clear : "");
   }
   return ok(std::move(out));
 }
@@ -333,21 +167,14 @@ Result<std::size_t> read_limit(const HttpRequest& request) {
 
 }  // namespace
 
-std::string receipt_json(const cache::Receipt& receipt, const engine::TextModel& text,
-                         ByteCount budget) {
-  std::string out;
-  append_receipt(out, receipt, text, budget);
-  return out;
-}
-
 std::string conversations_json(const cache::ConversationsStatus& conversations,
                                const TokensOnDisk& on_disk) {
   std::string out;
   {
     ObjectWriter object(out);
-    count(object, "count", conversations.count);
-    count(object, "own_bytes", conversations.own.sum());
-    count(object, "shared_bytes", conversations.shared.sum());
+    append_count(object, "count", conversations.count);
+    append_count(object, "own_bytes", conversations.own.sum());
+    append_count(object, "shared_bytes", conversations.shared.sum());
     std::string& list = object.key("latest");
     list += '[';
     for (const cache::ConversationStatus& one : conversations.latest) {
@@ -364,10 +191,10 @@ std::string cache_status_json(const cache::CacheStatus& status, std::string_view
   {
     ObjectWriter object(out);
     object.text("object", "cache");
-    boolean(object, "enabled", status.enabled);
-    boolean(object, "deterministic", status.deterministic);
+    append_boolean(object, "enabled", status.enabled);
+    append_boolean(object, "deterministic", status.deterministic);
     object.text("summary", summary_of(status));
-    share(object, "hit_share", status.restored_tokens, status.prompt_tokens);
+    append_share(object, "hit_share", status.restored_tokens, status.prompt_tokens);
     object.text("state", status.state);
     object.text("fingerprint", status.fingerprint);
     append_memory(object.key("memory"), status);
@@ -382,7 +209,7 @@ std::string cache_status_json(const cache::CacheStatus& status, std::string_view
   return out;
 }
 
-boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest&,
+boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest&,
                                         HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
   const BeginAsking<cache::ConversationsStatus> begin =
@@ -403,7 +230,7 @@ boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpReq
   co_await responder.send(std::move(response));
 }
 
-boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest&,
+boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest&,
                                          HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
   const BeginAsking<ByteCount> begin = [&](serve::Answer<ByteCount> answer) {
@@ -426,7 +253,7 @@ HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,
        backend.scheduler->receipts().latest(*limit, tenant_of(request, key_name))) {
     if (!first) out += ',';
     first = false;
-    append_receipt(out, receipt, *backend.text, budget);
+    out += receipt_json(receipt, *backend.text, budget);
   }
   return ok(out + "]}");
 }

@@ -1,41 +1,4 @@
-// What the state cache shows of itself: receipts, status, clearing.
-//
-// The JSON of a receipt; a count is in tokens unless its name says otherwise:
-//
-//   id, response        of the generation, and of the answer that the client saw
-//   time                ISO 8601, UTC
-//   slot
-//   prompt_tokens       = restored_tokens + recomputed_tokens, once it has been read
-//   matched_tokens      agree with something seen before
-//   restorable_tokens   up to the deepest place that anything could have restored
-//   restored_tokens     were not computed again
-//   restored_from       "live slot" | "snapshot in place" | "memory" | "nothing"
-//   recomputed_tokens
-//   reuse               restored / matched, 0..1; null when nothing matched
-//   bytes_restored, bytes_kept, checkpoints
-//   history_tokens      kept as they were once sampled
-//   difference          null, or where the prompt leaves what was known:
-//     position, message (null: in none), role,
-//     known_text, sent_text, known_tokens, sent_tokens
-//   missing             null, or why known tokens were read again:
-//     why               "grid" | "never_taken" | "evicted" | "damaged" | "declined" |
-//                       "reuse_off" | "cache_off" | "foreign": in the cache folder, made under
-//                       other facts
-//     position, evicted_at (null, or as `time`), evicted_for (null, or "budget", ...),
-//     made_by           null, or who made foreign states: "another engine (...)"
-//     sentence          the same for people
-//   queued_ms, waited_for (null, or the generation that computed the same prefix),
-//   restore_ms, prompt_ms, saved_ms
-//   companion           null: none; else what drafted beside the model:
-//     name              "mtp" | "draft" | "ngram"
-//     held_tokens       of the restored ones; memory_tokens of those were brought back
-//     missing           null, or why it held fewer, for people
-//     drafted, accepted
-//     by_place          [{tried, accepted}], by the place in the draft
-//   proof               null: not made; "equal", or how the restored state differs from one that
-//                       was computed again (--prove)
-//   advice              one sentence for people; null: nothing to do better
-//   complete            the request has ended
+// What the state cache shows of itself: receipts (receipt_json.h), status, clearing.
 //
 // Of the JSON of GET /cache, what is held by conversation. A conversation is a path of the token
 // tree that ends where nothing deeper is held; a branch is one of its own. All tenants', but sizes
@@ -66,19 +29,13 @@
 #include <string>
 #include <string_view>
 
-#include "api/backend.h"
-#include "api/completions.h"
+#include "api/answer_context.h"
 #include "api/http_server.h"
 #include "cache/cache_status.h"
 #include "cache/conversation_status.h"
-#include "cache/receipt.h"
 
 namespace holdfast::api {
 
-// `budget` is the cache's, for the advice; 0: not known. Text that is not UTF-8 is
-// repaired with U+FFFD.
-[[nodiscard]] std::string receipt_json(const cache::Receipt& receipt, const engine::TextModel& text,
-                                       ByteCount budget = 0);
 // This many tokens of a conversation lie on disk.
 using TokensOnDisk = std::function<std::optional<TokenPos>(const cache::ConversationStatus&)>;
 [[nodiscard]] std::string conversations_json(const cache::ConversationsStatus& conversations,
@@ -90,11 +47,11 @@ using TokensOnDisk = std::function<std::optional<TokenPos>(const cache::Conversa
 // --- endpoints ----------------------------------------------------------------
 
 // GET /cache. Waits a little for the scheduler's next turn, which lists the conversations.
-boost::asio::awaitable<void> show_cache(CompletionContext context, const HttpRequest& request,
+boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest& request,
                                         HttpResponder& responder);
 // DELETE /cache. Waits until memory and the cache folder are empty, and holds no thread up
 // meanwhile. Of the JSON, `left_on_disk`: null, or what stays in the folder, and why.
-boost::asio::awaitable<void> clear_cache(CompletionContext context, const HttpRequest& request,
+boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest& request,
                                          HttpResponder& responder);
 // GET /cache/receipts?limit=N, newest first. `key_name` is ApiKeys::name_of the
 // asker. The receipts of salted requests are shown to those who name the salt:

@@ -7,6 +7,7 @@
 
 #include "api/access.h"
 #include "api/json_fields.h"
+#include "api/receipt_json.h"
 #include "engine/testing/fake.h"
 
 namespace holdfast::api {

@@ -1,7 +1,5 @@
 #include "api/choice_reader.h"
 
-#include "base/check.h"
-
 namespace holdfast::api {
 
 ChoiceReader::ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format,
@@ -40,11 +38,6 @@ std::vector<engine::ReplyDelta> ChoiceReader::on_finished(const serve::Finished&
 
 const engine::Reply& ChoiceReader::reply() const {
   return parser_ != nullptr ? parser_->reply() : plain_;
-}
-
-std::string_view ChoiceReader::finish_reason() const {
-  CHECK(finished_.has_value());
-  return finish_reason_name(finished_->reason, !reply().tool_calls.empty());
 }
 
 std::vector<TokenLogprobs> ChoiceReader::take_new_logprobs() {

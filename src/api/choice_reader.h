@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/openai_response.h"
+#include "api/openai_logprobs.h"
 #include "engine/text.h"
 #include "serve/request.h"
 
@@ -25,7 +25,6 @@ class ChoiceReader {
 
   [[nodiscard]] const engine::Reply& reply() const;
   [[nodiscard]] const std::optional<serve::Finished>& finished() const { return finished_; }
-  [[nodiscard]] std::string_view finish_reason() const;
   [[nodiscard]] const std::vector<TokenLogprobs>& all_logprobs() const { return logprobs_; }
   // Log-probabilities that no chunk has carried yet.
   [[nodiscard]] std::vector<TokenLogprobs> take_new_logprobs();

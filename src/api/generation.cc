@@ -6,9 +6,6 @@ namespace holdfast::api {
 
 namespace {
 
-// How long a stream stays silent before it shows that it is alive.
-constexpr std::chrono::seconds kKeepAliveEvery{10};
-
 serve::GenerateRequest make_request(const CompletionOptions& options, Tokens prompt,
                                     SpaceKey space) {
   serve::GenerateRequest request;
@@ -167,8 +164,9 @@ void Generations::note_tool_call(std::size_t choice) {
   backend_.scheduler->note_tool_call(ids_[choice]);
 }
 
-boost::asio::awaitable<std::vector<Mailbox::Letter>> Generations::take() {
-  auto letters = co_await mailbox_->take(kKeepAliveEvery);
+boost::asio::awaitable<std::vector<Mailbox::Letter>> Generations::take(
+    std::chrono::milliseconds patience) {
+  auto letters = co_await mailbox_->take(patience);
   for (const auto& letter : letters) {
     const bool end = std::holds_alternative<serve::Finished>(letter.event) ||
                      std::holds_alternative<serve::Failed>(letter.event);

@@ -4,6 +4,7 @@
 // on any thread; Generations submits the result and reads what comes back.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,8 +56,9 @@ class Generations {
   void note_tool_call(std::size_t choice);
 
   [[nodiscard]] bool done() const { return running_ == 0; }
-  // The next letters; counts the ends among them.
-  [[nodiscard]] boost::asio::awaitable<std::vector<Mailbox::Letter>> take();
+  // The next letters, none after `patience`; counts the ends among them.
+  [[nodiscard]] boost::asio::awaitable<std::vector<Mailbox::Letter>> take(
+      std::chrono::milliseconds patience);
 
  private:
   const Backend& backend_;

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/completions.h"
 #include "api/json_fields.h"
-#include "api/openai_response.h"
+#include "api/openai_errors.h"
 
 namespace holdfast::api {
 

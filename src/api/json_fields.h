@@ -117,6 +117,19 @@ void append_json_string(std::string& out, std::string_view text);
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);
 
+// Appends [a,b,...] with `append_item` for each.
+template <typename Items, typename Append>
+void append_array(std::string& out, const Items& items, Append append_item) {
+  out += '[';
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) out += ',';
+    first = false;
+    append_item(item);
+  }
+  out += ']';
+}
+
 // Appends one object to `out`; the closing brace comes with the destructor, so
 // a nested writer lives in a scope of its own. Names are literals, not escaped.
 class ObjectWriter {

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/openai_chunks.h"
+#include "api/openai_errors.h"
+
 namespace holdfast::api {
 namespace {
 

@@ -11,8 +11,8 @@
 
 #include "api/access.h"
 #include "api/answered.h"
-#include "api/completions.h"
 #include "api/json_fields.h"
+#include "api/openai_errors.h"
 #include "api/openai_fields.h"
 #include "api/worker.h"
 #include "cache/slot_file.h"

@@ -1,0 +1,21 @@
+// What a handler that answers with the model works with.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <string>
+
+#include "api/backend.h"
+
+namespace holdfast::api {
+
+// The executors outlive the handler.
+struct AnswerContext {
+  std::shared_ptr<const Backend> backend;
+  boost::asio::any_io_executor io;      // the handler's own thread
+  boost::asio::any_io_executor worker;  // for templates, tokens and grammars
+  std::string client;                   // who asks, for fairness
+  std::string key_name;                 // ApiKeys::name_of
+};
+
+}  // namespace holdfast::api
