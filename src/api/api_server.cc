@@ -6,9 +6,12 @@
 #include <variant>
 
 #include "api/cache_pages.h"
+#include "api/client_envelope.h"
 #include "api/completions.h"
 #include "api/info.h"
+#include "api/messages.h"
 #include "api/metrics.h"
+#include "api/models_page.h"
 #include "api/openai_errors.h"
 #include "api/slot_actions.h"
 #include "api/worker.h"
@@ -68,6 +71,8 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/chat/completions", {{"POST", &answer_chat}}},
     {"/completions", {{"POST", &answer_text}}},
     {"/completion", {{"POST", &answer_text}}},
+    {"/messages", {{"POST", &answer_messages}}},
+    {"/messages/count_tokens", {{"POST", &count_message_tokens}}},
     {"/models", {{"GET", &list_models}}},
     {"/props", {{"GET", &show_props}}},
     {"/slots", {{"GET", &list_slots}}},
@@ -79,10 +84,6 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/apply-template", {{"POST", &apply_template}}},
 };
 
-std::string_view without_version(std::string_view path) {
-  return path.starts_with("/v1/") ? path.substr(3) : path;
-}
-
 // "3" of /slots/3; nothing for other paths.
 std::optional<std::string> slot_of(const HttpRequest& request) {
   constexpr std::string_view kSlots = "/slots/";
@@ -92,20 +93,17 @@ std::optional<std::string> slot_of(const HttpRequest& request) {
 }
 
 HttpResponse not_found(const HttpRequest& request) {
-  return error_response({ErrorCode::kNotFound,
-                         "There is no " + request.path +
-                             " here. The API lives under /v1:"
-                             " chat/completions, completions, models.",
-                         ""});
+  std::vector<std::string_view> paths;
+  for (const auto& [path, routes] : kRoutes) paths.push_back(path);
+  return no_such_path(request, paths);
 }
 
 HttpResponse wrong_method(const Routes& routes, const HttpRequest& request) {
   std::string methods;
   for (const Route& route : routes) (methods += methods.empty() ? "" : ", ") += route.method;
-  HttpResponse response{.status = 405};
+  HttpResponse response = refusal_for(
+      request, 405, request.path + " takes " + methods + ", not " + request.method + ".");
   response.headers.emplace_back("Allow", methods);
-  response.body =
-      http_error_json(405, request.path + " takes " + methods + ", not " + request.method + ".");
   return response;
 }
 
@@ -119,7 +117,17 @@ const Route* route_for(const Routes& routes, const HttpRequest& request) {
 
 Error wrong_key() {
   return {ErrorCode::kUnauthorized,
-          "The API key is missing or wrong. Send it as 'Authorization: Bearer KEY'.", ""};
+          "The API key is missing or wrong. Send it as 'Authorization: Bearer KEY' or "
+          "'x-api-key: KEY'.",
+          ""};
+}
+
+// What a client sees of a server that has no model yet.
+HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) {
+  if (!speaks_anthropic(request)) return health(slot);
+  const int percent = static_cast<int>(slot.progress() * 100.0F);
+  return refusal_for(request, {ErrorCode::kUnavailable,
+                               "The model is loading (" + std::to_string(percent) + "%).", ""});
 }
 
 }  // namespace
@@ -168,14 +176,15 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
   const std::string_view path = without_version(request.path);
   if (path == "/health") return health(backend_);
   if (path == "/" && request.method != "POST") return welcome_page(backend_);
-  if (!keys_.admit(request)) return error_response(wrong_key());
+  if (path == "/api/hello" && request.method != "POST") return hello();
+  if (!keys_.admit(request)) return refusal_for(request, wrong_key());
   if (slot_of(request)) return refuse_slot_action(request);
   const auto found = kRoutes.find(path);
   if (found == kRoutes.end()) return answer_named(request);
   const Route* route = route_for(found->second, request);
   if (route == nullptr) return wrong_method(found->second, request);
   const auto backend = backend_.get();
-  if (backend == nullptr) return health(backend_);
+  if (backend == nullptr) return still_loading(request, backend_);
   if (const auto* reader = std::get_if<Reader>(&route->handler)) return (*reader)(*backend);
   if (const auto* reader = std::get_if<TenantReader>(&route->handler)) {
     return (*reader)(*backend, request, keys_.name_of(request));
@@ -193,8 +202,8 @@ HttpResponse ApiServer::answer_named(const HttpRequest& request) const {
     return not_found(request);
   }
   const auto backend = backend_.get();
-  if (backend == nullptr) return health(backend_);
-  if (!receipt) return show_model(*backend, path.substr(kModels.size()));
+  if (backend == nullptr) return still_loading(request, backend_);
+  if (!receipt) return show_model(*backend, request, path.substr(kModels.size()));
   return show_receipt(*backend, request, keys_.name_of(request),
                       std::string(path.substr(kReceipts.size())));
 }
@@ -217,7 +226,7 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
     AnswerContext context{backend, http_->executor(), worker_.get_executor(),
-                              keys_.client_of(request), keys_.name_of(request)};
+                          keys_.client_of(request), keys_.name_of(request)};
     co_await (*completion)(std::move(context), request, responder);
     co_return;
   }

@@ -88,10 +88,13 @@ std::string new_id(const std::string& prefix) {
   return id;
 }
 
-Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request, SpaceKey space) {
-  engine::ChatInput input = request.input;
+Result<engine::RenderedChat> render_chat(const Backend& backend, engine::ChatInput input) {
   if (!input.enable_thinking) input.enable_thinking = backend.enable_thinking;
-  auto chat = backend.text->render(input);
+  return backend.text->render(input);
+}
+
+Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request, SpaceKey space) {
+  auto chat = render_chat(backend, request.input);
   if (!chat) return chat.error();
   Prepared prepared;
   prepared.format = chat->format;

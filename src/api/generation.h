@@ -27,6 +27,10 @@ struct Prepared {
   std::shared_ptr<const engine::ReplyFormat> format;  // null for plain completions
 };
 
+// The prompt of a chat, with the server's word where the request is silent.
+[[nodiscard]] Result<engine::RenderedChat> render_chat(const Backend& backend,
+                                                       engine::ChatInput input);
+
 // `space`: which states the generations may use and add to.
 [[nodiscard]] Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request,
                                             SpaceKey space);

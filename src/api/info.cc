@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/generation.h"
 #include "api/json_fields.h"
 #include "api/openai_errors.h"
 
@@ -11,27 +12,6 @@ namespace holdfast::api {
 namespace {
 
 HttpResponse ok(const Json& body) { return {.body = json_text(body)}; }
-
-Json model_meta(const Backend& backend) {
-  const engine::ModelCard& card = backend.text->card();
-  return {{"vocab_type", card.vocabulary_type},
-          {"n_vocab", card.vocabulary},
-          {"n_ctx", backend.context_tokens},
-          {"n_ctx_train", card.context_train},
-          {"n_embd", card.embedding},
-          {"n_params", card.parameters},
-          {"size", card.size_bytes},
-          {"ftype", card.file_type},
-          {"architecture", card.architecture}};
-}
-
-Json model_entry(const Backend& backend, const std::string& id) {
-  return {{"id", id},
-          {"object", "model"},
-          {"created", backend.loaded_at},
-          {"owned_by", "holdfast"},
-          {"meta", model_meta(backend)}};
-}
 
 Json default_params(const Backend& backend) {
   const engine::SamplingParams& sampling = backend.defaults.sampling;
@@ -132,6 +112,8 @@ Json token_piece(const engine::TextModel& text, Token token) {
 
 }  // namespace
 
+HttpResponse hello() { return ok({{"message", "hello"}}); }
+
 HttpResponse health(const BackendSlot& slot) {
   if (slot.get() != nullptr) return ok({{"status", "ok"}});
   const int percent = static_cast<int>(slot.progress() * 100.0F);
@@ -146,25 +128,6 @@ HttpResponse health(const BackendSlot& slot) {
                      {"status", "loading model"},
                      {"progress", slot.progress()}});
   return response;
-}
-
-HttpResponse list_models(const Backend& backend) {
-  Json data = Json::array();
-  data.push_back(model_entry(backend, backend.model_name));
-  for (const std::string& alias : backend.aliases) {
-    if (alias != backend.model_name) data.push_back(model_entry(backend, alias));
-  }
-  return ok({{"object", "list"}, {"data", std::move(data)}});
-}
-
-HttpResponse show_model(const Backend& backend, std::string_view id) {
-  if (id == backend.model_name || std::ranges::find(backend.aliases, id) != backend.aliases.end()) {
-    return ok(model_entry(backend, std::string(id)));
-  }
-  return error_response({ErrorCode::kNotFound,
-                         "There is no model '" + std::string(id) + "'; this server serves '" +
-                             backend.model_name + "'.",
-                         "model"});
 }
 
 HttpResponse show_props(const Backend& backend) {
@@ -241,8 +204,7 @@ HttpResponse detokenize(const Backend& backend, const HttpRequest& request) {
 HttpResponse apply_template(const Backend& backend, const HttpRequest& request) {
   auto chat = decode_chat_request(request.body, backend.defaults);
   if (!chat) return error_response(chat.error());
-  if (!chat->input.enable_thinking) chat->input.enable_thinking = backend.enable_thinking;
-  const auto rendered = backend.text->render(chat->input);
+  const auto rendered = render_chat(backend, chat->input);
   if (!rendered) return error_response(rendered.error());
   return ok({{"prompt", rendered->prompt}});
 }

@@ -1,4 +1,4 @@
-// The endpoints that answer at once: models, health, props, slots, tokens, templates.
+// The endpoints that answer at once: health, props, slots, tokens, templates.
 #pragma once
 
 #include "api/backend.h"
@@ -6,10 +6,9 @@
 
 namespace holdfast::api {
 
+// GET /api/hello: Claude Code looks whether anybody is there.
+[[nodiscard]] HttpResponse hello();
 [[nodiscard]] HttpResponse health(const BackendSlot& slot);
-[[nodiscard]] HttpResponse list_models(const Backend& backend);
-// `id` as it stands in the path; any of the model's names.
-[[nodiscard]] HttpResponse show_model(const Backend& backend, std::string_view id);
 [[nodiscard]] HttpResponse show_props(const Backend& backend);
 [[nodiscard]] HttpResponse list_slots(const Backend& backend);
 [[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/chat_message.h"
 #include "api/openai_fields.h"
 
 namespace holdfast::api {
@@ -66,28 +67,13 @@ void append_content(std::string& out, const Content& content) {
     append_json_string(out, content.texts.empty() ? "" : content.texts.front());
 }
 
-bool is_json_object(std::string_view text) {
-  const Result<Json> parsed = parse_json(text);
-  return parsed.ok() && parsed->is_object();
-}
-
 // Arguments come back exactly as the model wrote them, so that the prompt stays
-// the same. A model may have written nonsense; templates that read an object
-// must not fail on it for the rest of the conversation.
-std::string object_text(const std::string& arguments) {
-  if (is_json_object(arguments)) return arguments;
-  if (arguments.find_first_not_of(" \t\r\n") == std::string::npos || arguments == "null")
-    return "{}";
-  std::string wrapped;
-  ObjectWriter(wrapped).text("raw_arguments", arguments);
-  return wrapped;
-}
-
+// the same.
 std::string read_arguments(const JsonFields& function) {
   const Json* arguments = function.find("arguments");
   if (arguments == nullptr) return "{}";
   if (arguments->is_object()) return json_text(*arguments);
-  return object_text(function.text("arguments").value_or(""));
+  return arguments_object(function.text("arguments").value_or(""));
 }
 
 void append_call(std::string& out, const JsonFields& function,

@@ -41,6 +41,10 @@ struct ChatDefaults {
   int n_max = 8;
   std::size_t prompts_max = 64;  // prompts in one completion request
   Token vocabulary = 0;          // tokens that exist; zero: not known, not checked
+  // Whether the line that Claude Code puts before its system prompt
+  // ("x-anthropic-billing-header: ...") is shown to the model. It differs from session to
+  // session, so that none could share another's prompt.
+  bool keep_attribution = false;
 };
 
 // The part that chat and plain completions share.

@@ -1,0 +1,23 @@
+// Anthropic's Messages requests: JSON text -> the same ChatRequest that OpenAI's
+// become, so that templates, tools, grammars, history and cache are shared.
+//
+// A decoded request keeps the promises Q1 to Q5 of openai_request.h; verified by
+// fuzz/fuzz_messages_request.cc. Beyond Anthropic's fields those of llama-server
+// and ours are read (`seed`, `cache_salt`, `cache_receipt`, ...). What we do not know
+// is ignored: betas, `metadata`, `context_management`, `cache_control`. Pure
+// functions: no I/O, no exceptions, any thread.
+#pragma once
+
+#include <string_view>
+
+#include "api/openai_request.h"
+#include "base/result.h"
+
+namespace holdfast::api {
+
+// `options.model` is what the client calls the model; answers repeat it.
+// `input.enable_thinking` is nullopt when the request has no "thinking".
+[[nodiscard]] Result<ChatRequest> decode_messages_request(std::string_view json,
+                                                          const ChatDefaults& defaults);
+
+}  // namespace holdfast::api

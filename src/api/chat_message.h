@@ -1,0 +1,27 @@
+// ChatMessage: one message of a conversation, whatever protocol it came in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/text.h"
+
+namespace holdfast::api {
+
+struct ChatMessage {
+  std::string role;                     // system | user | assistant | tool
+  std::vector<std::string> texts;       // the parts of its content, in their order
+  std::string reasoning;                // assistant only
+  std::vector<engine::ToolCall> calls;  // assistant only
+  std::string tool_call_id;             // tool only
+};
+
+// A JSON array of them, in the shape that is described at ChatRequest.
+[[nodiscard]] std::string messages_json(const std::vector<ChatMessage>& messages);
+
+// `arguments` as the text of a JSON object, in the letters they were written in. A
+// model may have written nonsense; templates that read an object must not fail on
+// it for the rest of the conversation.
+[[nodiscard]] std::string arguments_object(const std::string& arguments);
+
+}  // namespace holdfast::api

@@ -1,0 +1,146 @@
+// POST /v1/messages over the fake engine, and the errors around it.
+#include "api/messages.h"
+
+#include <gtest/gtest.h>
+
+#include "api/testing/test_server.h"
+
+namespace holdfast::api {
+namespace {
+
+const std::string kHello =
+    R"({"model":"claude-x","max_tokens":4,"messages":[{"role":"user","content":"hello"}])";
+const std::string kVersion = "anthropic-version: 2023-06-01\r\n";
+
+void expect_error(const TestAnswer& answer, int status, const std::string& type) {
+  EXPECT_EQ(answer.status, status) << answer.body;
+  const Json json = json_of(answer);
+  EXPECT_EQ(json["type"], "error");
+  EXPECT_EQ(json["error"]["type"], type);
+  EXPECT_FALSE(json["error"]["message"].get<std::string>().empty());
+  EXPECT_TRUE(json["request_id"].get<std::string>().starts_with("req_"));
+  EXPECT_TRUE(answer.has("request-id: " + json["request_id"].get<std::string>()));
+}
+
+TEST(Messages, AreAnsweredWholeAndStreamed) {
+  TestServer server({}, {}, {.kind = engine::FakeKind::kAttention, .context_tokens = 4096});
+  server.load();
+  const TestAnswer whole = server.ask("POST", "/v1/messages?beta=true", kHello + "}");
+  EXPECT_EQ(whole.status, 200);
+  const Json message = json_of(whole);
+  EXPECT_EQ(message["type"], "message");
+  EXPECT_EQ(message["model"], "claude-x");
+  EXPECT_TRUE(message["id"].get<std::string>().starts_with("msg_"));
+  EXPECT_EQ(message["usage"]["output_tokens"], 4);
+  EXPECT_EQ(message["stop_reason"], "max_tokens");
+  const TestAnswer stream = server.ask("POST", "/v1/messages", kHello + R"(,"stream":true})");
+  EXPECT_TRUE(stream.has("Content-Type: text/event-stream") && stream.complete);
+  const auto events = events_of(stream);
+  EXPECT_EQ(Json::parse(events.front())["type"], "message_start");
+  EXPECT_EQ(Json::parse(events.back())["type"], "message_stop");
+  // The same prompt again: its rows are still in the slot.
+  const Json usage = Json::parse(events[events.size() - 2])["usage"];
+  EXPECT_EQ(usage["cache_read_input_tokens"].get<int>() + usage["input_tokens"].get<int>(),
+            message["usage"]["input_tokens"].get<int>());
+  EXPECT_GT(usage["cache_read_input_tokens"], 0);
+}
+
+TEST(Messages, TokensAreCountedAsTheyAreRead) {
+  TestServer server;
+  server.load();
+  const Json message = json_of(server.ask("POST", "/v1/messages", kHello + "}"));
+  const Json counted = json_of(server.ask("POST", "/v1/messages/count_tokens", kHello + "}"));
+  EXPECT_EQ(counted["input_tokens"], message["usage"]["input_tokens"]);
+  expect_error(server.ask("POST", "/v1/messages/count_tokens", "{}"), 400, "invalid_request_error");
+}
+
+TEST(Messages, ErrorsHaveAnthropicsEnvelope) {
+  TestServer server;
+  expect_error(server.ask("POST", "/v1/messages", kHello + "}"), 529, "overloaded_error");
+  server.load();
+  expect_error(server.ask("POST", "/v1/messages", "{}"), 400, "invalid_request_error");
+  expect_error(server.ask("GET", "/v1/messages"), 405, "invalid_request_error");
+  expect_error(server.ask("POST", "/v1/message", "{}", kVersion), 404, "not_found_error");
+  expect_error(server.ask("GET", "/v1/models/other", "", kVersion), 404, "not_found_error");
+  const std::string long_text(5000, 'x');
+  const TestAnswer too_long =
+      server.ask("POST", "/v1/messages",
+                 R"({"max_tokens":4,"stream":true,"messages":[{"role":"user","content":")" +
+                     long_text + "\"}]}");
+  expect_error(too_long, 400, "invalid_request_error");
+  // Claude Code looks for these words, and for the two numbers.
+  EXPECT_TRUE(
+      std::string(json_of(too_long)["error"]["message"]).starts_with("prompt is too long: "));
+  EXPECT_NE(too_long.body.find(" tokens > 4096 maximum"), std::string::npos);
+}
+
+TEST(Messages, KeysComeInEitherHeader) {
+  ApiOptions options;
+  options.api_keys = {"secret"};
+  TestServer server(options);
+  server.load();
+  expect_error(server.ask("POST", "/v1/messages", kHello + "}"), 401, "authentication_error");
+  EXPECT_EQ(server.ask("POST", "/v1/messages", kHello + "}", "x-api-key: secret\r\n").status, 200);
+  EXPECT_EQ(
+      server.ask("POST", "/v1/messages", kHello + "}", "Authorization: Bearer secret\r\n").status,
+      200);
+}
+
+TEST(Messages, AFailureInsideAStreamIsAnErrorEvent) {
+  TestServer server({}, {}, {.slots = 1, .context_tokens = 4096, .faults = [](auto operation) {
+                               return operation == engine::FakeOperation::kPrefill
+                                          ? engine::FakeFault::kFail
+                                          : engine::FakeFault::kNone;
+                             }});
+  server.load();
+  const TestAnswer stream = server.ask("POST", "/v1/messages", kHello + R"(,"stream":true})");
+  EXPECT_EQ(stream.status, 200);
+  EXPECT_NE(stream.body.find("event: error\ndata: {\"type\":\"error\""), std::string::npos);
+  EXPECT_EQ(stream.body.find("message_stop"), std::string::npos);
+}
+
+TEST(Messages, ModelsAreListedInTheClientsShape) {
+  TestServer server;
+  server.settings().aliases = {"claude-local"};
+  server.load();
+  const Json anthropic = json_of(server.ask("GET", "/v1/models?limit=1000", "", kVersion));
+  ASSERT_EQ(anthropic["data"].size(), 2U);
+  EXPECT_EQ(anthropic["data"][0]["type"], "model");
+  EXPECT_EQ(anthropic["data"][1]["id"], "claude-local");
+  EXPECT_EQ(anthropic["data"][1]["display_name"], "claude-local");
+  EXPECT_TRUE(anthropic["data"][0]["created_at"].get<std::string>().ends_with("Z"));
+  EXPECT_EQ(anthropic["has_more"], false);
+  EXPECT_EQ(anthropic["first_id"], "fake");
+  EXPECT_EQ(anthropic["last_id"], "claude-local");
+  EXPECT_EQ(json_of(server.ask("GET", "/v1/models/claude-local", "", kVersion))["type"], "model");
+  const Json openai = json_of(server.ask("GET", "/v1/models"));
+  EXPECT_EQ(openai["data"][0]["object"], "model");
+  EXPECT_EQ(openai["data"][0]["status"]["value"], "loaded");
+  EXPECT_EQ(openai["data"][0]["meta"]["n_ctx"], 4096);
+}
+
+TEST(Messages, ProbesAreAnsweredWithoutKeyOrModel) {
+  ApiOptions options;
+  options.api_keys = {"secret"};
+  TestServer server(options);
+  for (const char* path : {"/", "/api/hello"}) {
+    TestClient client(server.api().port());
+    client.send(TestServer::request_text("HEAD", path, ""));
+    EXPECT_EQ(client.read_head().status, 200) << path;
+  }
+}
+
+TEST(MissingPaths, AreNamedWithWhatComesNearest) {
+  TestServer server;
+  server.load();
+  const TestAnswer slip = server.ask("POST", "/v1/chat/completion", "{}");
+  EXPECT_EQ(slip.status, 404);
+  const std::string message = json_of(slip)["error"]["message"];
+  EXPECT_NE(message.find("POST /v1/chat/completion here"), std::string::npos);
+  EXPECT_NE(message.find("nearest: /v1/chat/completions,"), std::string::npos) << message;
+  const std::string long_path = "/v1/" + std::string(20000, 'x');
+  EXPECT_EQ(server.ask("GET", long_path).status, 404);
+}
+
+}  // namespace
+}  // namespace holdfast::api
