@@ -69,6 +69,7 @@ Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama
   std::shared_ptr<LlamaText> text(new LlamaText(std::move(model), std::move(templates)));
   text->read_card(path);
   text->turn_ends_ = text->find_turn_ends();
+  text->system_turns_ = text->find_system_turns();
   return std::shared_ptr<const LlamaText>(text);
 }
 
@@ -133,9 +134,19 @@ std::vector<Tokens> LlamaText::find_turn_ends() const {
   return found;
 }
 
+engine::SystemTurns LlamaText::find_system_turns() const {
+  return engine::system_turns_of([this](const std::string& messages_json) {
+    engine::ChatInput probe;
+    probe.messages_json = messages_json;
+    const auto chat = render(probe);
+    return chat ? std::optional(chat->prompt) : std::nullopt;
+  });
+}
+
 common_chat_templates_inputs LlamaText::library_inputs(const engine::ChatInput& input) const {
   common_chat_templates_inputs inputs;
-  inputs.messages = common_chat_msgs_parse_oaicompat(common_json::parse(input.messages_json));
+  const std::string messages = engine::with_system_turns(input.messages_json, system_turns_);
+  inputs.messages = common_chat_msgs_parse_oaicompat(common_json::parse(messages));
   if (!input.tools_json.empty()) {
     inputs.tools = common_chat_tools_parse_oaicompat(common_json::parse(input.tools_json));
   }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/llama/llama_handles.h"
+#include "engine/system_turns.h"
 #include "engine/text.h"
 
 namespace holdfast::llama {
@@ -38,6 +39,7 @@ class LlamaText final : public engine::TextModel {
   void read_card(const std::string& path);
   [[nodiscard]] std::string named_token(const char* key, Token token) const;
   [[nodiscard]] std::vector<Tokens> find_turn_ends() const;
+  [[nodiscard]] engine::SystemTurns find_system_turns() const;
   [[nodiscard]] common_chat_templates_inputs library_inputs(const engine::ChatInput& input) const;
 
   std::shared_ptr<llama_model> model_;
@@ -45,6 +47,7 @@ class LlamaText final : public engine::TextModel {
   common_chat_templates_ptr templates_;
   engine::ModelCard card_;
   std::vector<Tokens> turn_ends_;
+  engine::SystemTurns system_turns_ = engine::SystemTurns::kInPlace;
 };
 
 }  // namespace holdfast::llama

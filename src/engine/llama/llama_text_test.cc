@@ -80,6 +80,35 @@ TEST_F(PocketText, ATemplateThatFailsIsAnErrorOfTheMessages) {
   EXPECT_EQ(chat.error().param, "messages");
 }
 
+// The pocket model's own template raises nothing, the second one as Qwen3.5's does.
+TEST_F(PocketText, SystemMessagesInTheMiddleStayThere) {
+  engine::ChatInput input;
+  input.messages_json = R"([{"role":"system","content":"one"},{"role":"user","content":"two"},
+    {"role":"system","content":"three"},{"role":"user","content":"four"}])";
+  const auto in_place = text().render(input);
+  ASSERT_TRUE(in_place.ok()) << in_place.error().message;
+  EXPECT_NE(in_place->prompt.find("<|im_start|>system\nthree<|im_end|>"), std::string::npos)
+      << in_place->prompt;
+
+  LlamaConfig config{.model_path = HOLDFAST_POCKET_MODEL_PATH, .context_tokens = 512};
+  config.slots = 1;
+  config.threads = 1;
+  config.chat_template =
+      "{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
+      "{{ raise_exception('System message must be at the beginning.') }}{% endif %}"
+      "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+      "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+  const auto strict = load_llama_model(config, nullptr);
+  ASSERT_TRUE(strict.ok()) << strict.error().message;
+  const auto reminded = strict->text->render(input);
+  ASSERT_TRUE(reminded.ok()) << reminded.error().message;
+  EXPECT_NE(reminded->prompt.find("<|im_start|>user\ntwo<|im_end|>\n<|im_start|>user\n"
+                                  "<system-reminder>\nthree\n</system-reminder><|im_end|>\n"
+                                  "<|im_start|>user\nfour<|im_end|>"),
+            std::string::npos)
+      << reminded->prompt;
+}
+
 // LLAMA-12 and similar traps: bad grammars are errors of the request, not of the process.
 TEST_F(PocketText, BadGrammarsAreRefused) {
   for (const char* grammar : {"root ::= (", "%llguidance {}\nstart: \"a\"", "no root here"}) {
