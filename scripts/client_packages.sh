@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the clients of tests/clients (OpenAI's SDK, and a Node that is new
+# Installs the clients of tests/clients (the SDKs of OpenAI and Anthropic, and a Node that is new
 # enough for it) when they are missing or the lock file has changed.
 set -euo pipefail
 cd "$(dirname "$0")/../tests/clients"
