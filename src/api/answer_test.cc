@@ -187,6 +187,12 @@ class Gate {
   engine::FakeFault fault_ = engine::FakeFault::kNone;
 };
 
+// So that a test that fails does not wait for ever.
+struct OpenAtLast {
+  Gate& gate;
+  ~OpenAtLast() { gate.open(); }
+};
+
 engine::FakeOptions held_by(Gate& gate) {
   return {.slots = 1, .context_tokens = 4096, .faults = [&gate](engine::FakeOperation operation) {
             return gate.wait(operation);
@@ -199,6 +205,7 @@ TEST(Answer, KeepsAStreamAliveWhileAPromptIsRead) {
   model.settings().keep_alive_every = std::chrono::milliseconds(10);
   model.load();
   CheckedServer server(model);
+  const OpenAtLast last{gate};
   TestClient client = server.begin(R"(,"stream":true)");
   TestAnswer answer = client.read_head();
   while (answer.body.find("still here") == std::string::npos) {
@@ -215,6 +222,7 @@ TEST(Answer, AStyleMayBeginBeforeThereIsASlot) {
   TestServer model({}, {}, held_by(gate));
   model.load();
   CheckedServer server(model);
+  const OpenAtLast last{gate};
   TestClient first = server.begin(R"(,"stream":true)");
   TestAnswer of_first = first.read_head();
   at_once = true;
@@ -233,6 +241,7 @@ TEST(Answer, AFailureInsideAStreamEndsItInTheStylesWords) {
   TestServer model({}, {}, held_by(gate));
   model.load();
   CheckedServer server(model);
+  const OpenAtLast last{gate};
   TestClient client = server.begin(R"(,"stream":true)");
   TestAnswer answer = client.read_head();  // it has its slot
   gate.open(engine::FakeFault::kFail);

@@ -121,15 +121,17 @@ TEST(AnthropicRequest, ToolResultsComeInEveryShape) {
 }
 
 TEST(AnthropicRequest, TextAndToolResultsKeepTheirOrder) {
-  EXPECT_EQ(
-      messages_of(with_messages(
-          R"([{"role":"user","content":[
+  EXPECT_EQ(messages_of(with_messages(
+                R"([{"role":"user","content":[
                      {"type":"tool_result","tool_use_id":"t1","content":"1"},
                      {"type":"tool_result","tool_use_id":"t2","content":"2"},
-                     {"type":"text","text":"a"},{"type":"text","text":"b"}]}])")),
-      R"([{"role":"tool","content":"1","tool_call_id":"t1"},)"
-      R"({"role":"tool","content":"2","tool_call_id":"t2"},)"
-      R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}])");
+                     {"type":"text","text":"a"},{"type":"text","text":"b"},
+                     {"type":"tool_result","tool_use_id":"t3","content":"3"},
+                     {"type":"text","text":"c"}]}])")),
+            R"([{"role":"tool","content":"1","tool_call_id":"t1"},)"
+            R"({"role":"tool","content":"2","tool_call_id":"t2"},)"
+            R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},)"
+            R"({"role":"tool","content":"3","tool_call_id":"t3"},{"role":"user","content":"c"}])");
 }
 
 TEST(AnthropicRequest, ImagesAndFilesAreRefusedByTheirPlace) {
