@@ -7,6 +7,7 @@
 
 #include "api/cache_pages.h"
 #include "api/client_envelope.h"
+#include "api/client_responder.h"
 #include "api/completions.h"
 #include "api/info.h"
 #include "api/messages.h"
@@ -21,35 +22,6 @@ namespace holdfast::api {
 namespace asio = boost::asio;
 
 namespace {
-
-using Headers = std::vector<std::pair<std::string, std::string>>;
-
-// Adds the same headers to whatever a handler answers.
-class ResponderWithHeaders final : public HttpResponder {
- public:
-  ResponderWithHeaders(HttpResponder& inner, Headers headers)
-      : inner_(inner), headers_(std::move(headers)) {}
-
-  asio::awaitable<void> send(HttpResponse response) override {
-    return inner_.send(with_headers(std::move(response)));
-  }
-  asio::awaitable<void> begin_stream(HttpResponse response) override {
-    return inner_.begin_stream(with_headers(std::move(response)));
-  }
-  asio::awaitable<void> write(std::string_view piece) override { return inner_.write(piece); }
-  asio::awaitable<void> end_stream() override { return inner_.end_stream(); }
-  [[nodiscard]] bool gone() const override { return inner_.gone(); }
-  void on_gone(std::function<void()> callback) override { inner_.on_gone(std::move(callback)); }
-
- private:
-  [[nodiscard]] HttpResponse with_headers(HttpResponse response) const {
-    response.headers.insert(response.headers.end(), headers_.begin(), headers_.end());
-    return response;
-  }
-
-  HttpResponder& inner_;
-  Headers headers_;
-};
 
 // --- the table of routes -----------------------------------------------------
 
@@ -164,11 +136,11 @@ asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponde
     co_await responder.send(std::move(allowed));
     co_return;
   }
-  ResponderWithHeaders with_cors(responder, cors_.headers_for(request));
+  ClientResponder answering(request, responder, cors_.headers_for(request));
   if (auto immediate = answer_at_once(request)) {
-    co_await with_cors.send(std::move(*immediate));
+    co_await answering.send(std::move(*immediate));
   } else {
-    co_await answer_with_model(request, with_cors);
+    co_await answer_with_model(request, answering);
   }
 }
 

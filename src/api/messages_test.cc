@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <mutex>
+
 #include "api/testing/test_server.h"
+#include "env/log.h"
 
 namespace holdfast::api {
 namespace {
@@ -140,6 +144,27 @@ TEST(MissingPaths, AreNamedWithWhatComesNearest) {
   EXPECT_NE(message.find("nearest: /v1/chat/completions,"), std::string::npos) << message;
   const std::string long_path = "/v1/" + std::string(20000, 'x');
   EXPECT_EQ(server.ask("GET", long_path).status, 404);
+}
+
+TEST(MissingPaths, AreLogged) {
+  std::string lines;
+  std::mutex mutex;
+  env::LogOptions log;
+  log.sink = {.write = [&](std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines += line;
+  }};
+  ASSERT_TRUE(env::Log::configure(std::move(log)).ok());
+  {
+    TestServer server;
+    server.load();
+    (void)server.ask("GET", "/v1/models");
+    (void)server.ask("POST", "/v1/nothing", "{}", "User-Agent: someone/1\r\n");
+  }
+  ASSERT_TRUE(env::Log::configure(env::LogOptions{}).ok());
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 1) << lines;
+  for (const char* part : {"refused", "POST", "/v1/nothing", "404", "someone/1", "nearest"})
+    EXPECT_NE(lines.find(part), std::string::npos) << part << " in " << lines;
 }
 
 }  // namespace
