@@ -46,7 +46,8 @@ HttpResponse ClientResponder::with_headers(HttpResponse response) const {
 
 void ClientResponder::log(const HttpResponse& response) const {
   const std::string_view path = front_of(request_.path, kFieldMax);
-  if (response.status < 400) {
+  const bool polled = request_.path == "/health";  // again and again while a model loads
+  if (response.status < 400 || polled) {
     env::Log::debug("answered",
                     {{"method", request_.method}, {"path", path}, {"status", response.status}});
     return;
