@@ -29,10 +29,14 @@ bool is_framing_header(std::string_view name) {
          equals_ignoring_case(name, "Connection");
 }
 
-std::string status_line(int status) {
+std::string reason_phrase(int status) {
   namespace http = boost::beast::http;
-  const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
-  return "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason) + "\r\n";
+  if (status == 529) return "Overloaded";  // Anthropic's own
+  return std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status))));
+}
+
+std::string status_line(int status) {
+  return "HTTP/1.1 " + std::to_string(status) + " " + reason_phrase(status) + "\r\n";
 }
 
 void append_framing(std::string& head, const HttpResponse& response, BodyFraming framing) {

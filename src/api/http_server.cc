@@ -4,7 +4,6 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 
-#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,10 +16,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <mutex>
 #include <thread>
-#include <unordered_set>
 
-#include "api/http_connection.h"
-#include "api/http_exchange.h"
+#include "api/http_connections.h"
+#include "api/http_service.h"
 #include "api/http_transport.h"
 #include "base/check.h"
 #include "env/log.h"
@@ -39,9 +37,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSweepPeriod{100};
 // Out of descriptors, accepting again at once would fail again at once.
 constexpr milliseconds kAcceptPause{100};
-// Clients being told 503 at the same time; beyond that they are closed untold,
-// for they too hold a descriptor each.
-constexpr std::size_t kRefusalsMax = 64;
 // Handlers get this long to end by themselves after stop().
 constexpr seconds kStopPatience{5};
 // A client that vanished without a word while it waits is noticed within
@@ -100,18 +95,12 @@ class BeastHttpServer final : public HttpServer {
   void start() override;
   void drain() override;
   void stop() override;
-  std::size_t connection_count() const override { return connection_count_; }
+  std::size_t connection_count() const override { return connections_.count(); }
 
  private:
-  using ConnectionPtr = std::shared_ptr<HttpConnection>;
-
   Result<void> bind(const tcp::endpoint& endpoint);
   asio::awaitable<void> accept_all();
   void admit(tcp::socket socket);
-  void serve(const ConnectionPtr& connection);
-  void refuse(const ConnectionPtr& connection);
-  void forget(const ConnectionPtr& connection);
-  std::unique_ptr<HttpTransport> transport_for(tcp::socket socket);
   asio::awaitable<void> sweep();
   void drain_here();
   void stop_here();
@@ -123,11 +112,11 @@ class BeastHttpServer final : public HttpServer {
   std::uint16_t port_ = 0;
   std::thread thread_;
   std::once_flag stop_once_;
-  std::atomic<std::size_t> connection_count_ = 0;  // written by the I/O thread
 
   // From here on: the I/O thread only.
-  std::unordered_set<ConnectionPtr> connections_;  // refused ones too
-  std::size_t refusal_count_ = 0;
+  HttpConnections connections_{io_.get_executor(), service_, [this] {
+                                 if (patience_ends_) sweep_timer_.cancel();
+                               }};
   asio::steady_timer sweep_timer_{io_};
   std::optional<steady_clock::time_point> patience_ends_;  // set by stop()
 };
@@ -185,38 +174,10 @@ asio::awaitable<void> BeastHttpServer::accept_all() {
 // ------------------------------------------------------------ connections
 
 void BeastHttpServer::admit(tcp::socket socket) {
-  const bool full = connection_count_ >= service_.options.connections_max;
-  if (full && refusal_count_ >= kRefusalsMax) return;
+  if (!connections_.has_room()) return;
   configure_socket(socket, service_.options.write_timeout);
-  const auto connection =
-      std::make_shared<HttpConnection>(transport_for(std::move(socket)), service_);
-  connections_.insert(connection);
-  full ? refuse(connection) : serve(connection);
-}
-
-std::unique_ptr<HttpTransport> BeastHttpServer::transport_for(tcp::socket socket) {
-  return tls_ ? tls_transport(std::move(socket), *tls_) : plain_transport(std::move(socket));
-}
-
-void BeastHttpServer::serve(const ConnectionPtr& connection) {
-  ++connection_count_;
-  asio::co_spawn(io_, connection->run(), [this, connection](std::exception_ptr) {
-    --connection_count_;
-    forget(connection);
-  });
-}
-
-void BeastHttpServer::refuse(const ConnectionPtr& connection) {
-  ++refusal_count_;
-  asio::co_spawn(io_, connection->refuse(), [this, connection](std::exception_ptr) {
-    --refusal_count_;
-    forget(connection);
-  });
-}
-
-void BeastHttpServer::forget(const ConnectionPtr& connection) {
-  connections_.erase(connection);
-  if (patience_ends_ && connections_.empty()) sweep_timer_.cancel();
+  connections_.admit(tls_ ? tls_transport(std::move(socket), *tls_)
+                          : plain_transport(std::move(socket)));
 }
 
 asio::awaitable<void> BeastHttpServer::sweep() {
@@ -225,9 +186,8 @@ asio::awaitable<void> BeastHttpServer::sweep() {
     sweep_timer_.expires_after(kSweepPeriod);
     co_await sweep_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     const auto now = steady_clock::now();
-    for (const auto& connection : connections_) connection->expire(now);
-    if (!patience_ends_ || now < *patience_ends_) continue;
-    for (const auto& connection : connections_) connection->cancel_handler();
+    connections_.expire(now);
+    if (patience_ends_ && now >= *patience_ends_) connections_.cancel_handlers();
   }
 }
 
@@ -248,7 +208,7 @@ void BeastHttpServer::drain_here() {
   service_.draining = true;
   error_code ignored;
   acceptor_.close(ignored);
-  for (const auto& connection : connections_) connection->drain();
+  connections_.drain();
 }
 
 void BeastHttpServer::stop() {
@@ -263,8 +223,7 @@ void BeastHttpServer::stop() {
 void BeastHttpServer::stop_here() {
   drain_here();
   patience_ends_ = steady_clock::now() + kStopPatience;
-  const auto snapshot = connections_;  // on_gone callbacks are foreign code
-  for (const auto& connection : snapshot) connection->close();
+  connections_.close();
   sweep_timer_.cancel();
 }
 

@@ -1,0 +1,25 @@
+// What all connections of a server share, and a request as it came in.
+#pragma once
+
+#include <string_view>
+
+#include "api/http_server.h"
+
+namespace holdfast::api {
+
+// Outlives the connections.
+struct HttpService {
+  HttpServerOptions options;
+  HttpHandler handler;
+  bool draining = false;  // answers say that the connection will close
+
+  [[nodiscard]] HttpResponse error_page(int status, std::string_view message) const;
+};
+
+struct IncomingRequest {
+  HttpRequest request;
+  bool keep_alive = false;
+  bool is_http10 = false;  // such a client knows no chunks
+};
+
+}  // namespace holdfast::api
