@@ -28,6 +28,14 @@ ErrorShape shape_of(ErrorCode code) {
   return {500, "api_error"};
 }
 
+const char* type_of_status(int status) {
+  switch (status) {
+    case 413: return "request_too_large";
+    case 503: return "overloaded_error";
+    default: return status >= 500 ? "api_error" : "invalid_request_error";
+  }
+}
+
 std::string error_text(const Error& error, const std::optional<ContextOverflow>& overflow) {
   if (error.code != ErrorCode::kContextExceeded || !overflow) return error.message;
   return "prompt is too long: " + std::to_string(overflow->prompt_tokens) + " tokens > " +
@@ -72,7 +80,7 @@ HttpResponse anthropic_error_response(const Error& error,
 }
 
 HttpResponse anthropic_http_error(int status, std::string_view message) {
-  return response(status, status >= 500 ? "api_error" : "invalid_request_error", message);
+  return response(status, type_of_status(status), message);
 }
 
 }  // namespace holdfast::api

@@ -13,7 +13,6 @@
 #include "api/messages.h"
 #include "api/metrics.h"
 #include "api/models_page.h"
-#include "api/openai_errors.h"
 #include "api/slot_actions.h"
 #include "api/worker.h"
 
@@ -111,8 +110,8 @@ ApiServer::~ApiServer() { stop(); }
 
 Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
   std::unique_ptr<ApiServer> server(new ApiServer(options));
-  options.http.error_page = [](int status, std::string_view message) {
-    return HttpResponse{.status = status, .body = http_error_json(status, message)};
+  options.http.error_page = [](int status, std::string_view message, const HttpRequest& head) {
+    return refusal_for(head, status, message);
   };
   auto http = HttpServer::listen(
       std::move(options.http),

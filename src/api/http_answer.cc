@@ -24,7 +24,7 @@ HttpAnswer::HttpAnswer(HttpTransport& transport, HttpSender& sender, const HttpS
     : transport_(transport),
       sender_(sender),
       service_(service),
-      is_http10_(incoming.is_http10),
+      incoming_(incoming),
       sends_body_(incoming.request.method != "HEAD"),
       keep_alive_(incoming.keep_alive) {}
 
@@ -49,7 +49,7 @@ void HttpAnswer::send_whole(HttpResponse response) {
 
 BodyFraming HttpAnswer::stream_framing(int status) const {
   if (!status_has_body(status)) return BodyFraming::kNone;
-  return is_http10_ ? BodyFraming::kUntilClose : BodyFraming::kChunked;
+  return incoming_.is_http10 ? BodyFraming::kUntilClose : BodyFraming::kChunked;
 }
 
 asio::awaitable<void> HttpAnswer::begin_stream(HttpResponse response) {
@@ -95,7 +95,8 @@ void HttpAnswer::client_left() {
 void HttpAnswer::handler_ended() {
   on_gone_ = nullptr;
   if (phase_ == Phase::kUnanswered && !gone()) {
-    send_whole(service_.error_page(500, "the server failed to answer this request"));
+    send_whole(
+        service_.error_page(500, "the server failed to answer this request", incoming_.request));
   } else if (phase_ != Phase::kFinished && framing_ == BodyFraming::kUntilClose) {
     sender_.drop_client();  // ANSWER-3: an orderly close would look like the end of the body
   }

@@ -50,7 +50,7 @@ class HttpAnswer final : public HttpResponder {
   HttpTransport& transport_;
   HttpSender& sender_;
   const HttpService& service_;
-  const bool is_http10_;
+  const IncomingRequest& incoming_;
   Phase phase_ = Phase::kUnanswered;
   BodyFraming framing_ = BodyFraming::kNone;
   bool sends_body_;

@@ -128,9 +128,8 @@ bool HttpRequestReader::awaits_continue() const {
 bool HttpRequestReader::keep_alive() const { return parser_->http.keep_alive(); }
 bool HttpRequestReader::is_http10() const { return parser_->http.get().version() == 10; }
 
-HttpRequest HttpRequestReader::take() {
-  CHECK(done());
-  auto message = parser_->http.release();
+HttpRequest HttpRequestReader::head() const {
+  const auto& message = parser_->http.get();
   HttpTarget target = parse_target(message.target());
   HttpRequest request;
   request.method = message.method_string();
@@ -139,7 +138,13 @@ HttpRequest HttpRequestReader::take() {
   for (const auto& field : message) {
     request.headers.emplace_back(field.name_string(), field.value());
   }
-  request.body = std::move(message.body());
+  return request;
+}
+
+HttpRequest HttpRequestReader::take() {
+  CHECK(done());
+  HttpRequest request = head();
+  request.body = std::move(parser_->http.get().body());
   return request;
 }
 

@@ -51,6 +51,8 @@ class HttpRequestReader {
   [[nodiscard]] bool keep_alive() const;
   [[nodiscard]] bool is_http10() const;
   [[nodiscard]] HttpRequest take();
+  // The request without its body, as far as it has been read; for answers to failures.
+  [[nodiscard]] HttpRequest head() const;
 
  private:
   struct Parser;

@@ -14,30 +14,28 @@ HttpSender::HttpSender(HttpTransport& transport, const HttpServerOptions& option
     : transport_(transport), options_(options), on_idle_(std::move(on_idle)) {}
 
 void HttpSender::begin(std::string head, BodyFraming framing) {
-  head_ = std::move(head);
-  framing_ = framing;
+  bytes_.begin(std::move(head), framing);
   spawn_flush();
 }
 
 void HttpSender::add(std::string_view piece) {
   if (stopped_ || piece.empty()) return;
   spawn_flush();
-  const std::size_t unsent = queued_.size() + (sending_.size() - sent_);
-  if (unsent + piece.size() <= options_.send_buffer_max) {
-    queued_.append(piece);
+  if (bytes_.unsent() + piece.size() <= options_.send_buffer_max) {
+    bytes_.add(piece);
   } else {
     drop_client();  // SEND-1; the flush ends now and tells the owner
   }
 }
 
 void HttpSender::end_body() {
-  last_chunk_due_ = framing_ == BodyFraming::kChunked;
+  bytes_.end_body();
   spawn_flush();
 }
 
 void HttpSender::stop() {
   stopped_ = true;
-  queued_ = {};
+  bytes_.drop_queued();
 }
 
 void HttpSender::drop_client() {
@@ -59,7 +57,7 @@ void HttpSender::spawn_flush() {
 asio::awaitable<void> HttpSender::flush() {
   // One turn later, so that what the handler writes in this turn goes along.
   co_await asio::post(transport_.executor(), asio::use_awaitable);
-  while (!stopped_ && take_queued()) {
+  while (!stopped_ && bytes_.take()) {
     const bool sent = co_await send_taken();
     if (!sent) drop_client();
   }
@@ -75,26 +73,13 @@ void HttpSender::flush_ended() {
 }
 
 asio::awaitable<bool> HttpSender::send_taken() {
-  while (sent_ < sending_.size()) {
+  while (!bytes_.rest().empty()) {
     transport_.set_deadline(options_.write_timeout);
-    const std::size_t bytes = co_await transport_.write_some(asio::buffer(sending_) + sent_);
+    const std::size_t bytes = co_await transport_.write_some(asio::buffer(bytes_.rest()));
     if (bytes == 0) co_return false;
-    sent_ += bytes;
+    bytes_.note_sent(bytes);
   }
   co_return true;
-}
-
-bool HttpSender::take_queued() {
-  sending_ = std::exchange(head_, {});
-  sent_ = 0;
-  if (framing_ == BodyFraming::kChunked && !queued_.empty()) {
-    append_chunk(sending_, queued_);
-  } else {
-    sending_.append(queued_);
-  }
-  queued_.clear();
-  if (std::exchange(last_chunk_due_, false)) sending_.append(kLastChunk);
-  return !sending_.empty();
 }
 
 }  // namespace holdfast::api

@@ -1,12 +1,5 @@
 // HttpSender takes the bytes of one answer to the client, in the background.
 //
-//   begin   add   add   add        end_body          the answer's side: never waits
-//     v      v     v     v             v
-//   head_ | queued_ ................ last chunk      not framed yet
-//     \______________ ____________________/
-//                    v
-//                sending_   [####......]             framed as one chunk; sent up to sent_
-//
 // A coroutine (the flush) exists while there is something to send: it takes all that is
 // queued, frames it, writes it and looks again, so that many small pieces become one
 // write.
@@ -24,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/http_message.h"
+#include "api/http_outgoing.h"
 #include "api/http_server.h"
 #include "api/http_transport.h"
 
@@ -54,25 +47,19 @@ class HttpSender {
 
   [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] bool stopped() const { return stopped_; }
-  [[nodiscard]] std::size_t queued_bytes() const { return queued_.size(); }
+  [[nodiscard]] std::size_t queued_bytes() const { return bytes_.queued(); }
 
  private:
   void spawn_flush();
   boost::asio::awaitable<void> flush();
   void flush_ended();
-  bool take_queued();
   boost::asio::awaitable<bool> send_taken();
 
   HttpTransport& transport_;
   const HttpServerOptions& options_;
   const std::function<void()> on_idle_;
   std::weak_ptr<void> owner_;
-  BodyFraming framing_ = BodyFraming::kNone;
-  std::string head_;
-  std::string queued_;
-  std::string sending_;
-  std::size_t sent_ = 0;
-  bool last_chunk_due_ = false;
+  OutgoingBytes bytes_;
   bool busy_ = false;
   bool stopped_ = false;
 };

@@ -109,8 +109,10 @@ struct HttpServerOptions {
   std::chrono::seconds idle_timeout{300};  // kept-alive and silent
   std::optional<TlsFiles> tls;
   // Turns a failure of HTTP itself (400, 408, 413, 431, 503) or of a handler (500)
-  // into an answer in the API's own error shape. Empty: a small JSON object.
-  std::function<HttpResponse(int status, std::string_view message)> error_page;
+  // into an answer in the API's own error shape; `head` is the request without its body,
+  // as far as it is known. Empty: a small JSON object.
+  std::function<HttpResponse(int status, std::string_view message, const HttpRequest& head)>
+      error_page;
 };
 
 class HttpServer {

@@ -469,7 +469,7 @@ TEST_F(HttpServerTest, BurstWithinTheBufferArrivesWhole) {
 }
 
 TEST_F(HttpServerTest, ErrorPageShapesFailures) {
-  options_.error_page = [](int status, std::string_view message) {
+  options_.error_page = [](int status, std::string_view message, const HttpRequest&) {
     HttpResponse page = text("page: " + std::string(message));
     page.status = status;
     return page;

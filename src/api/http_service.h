@@ -13,7 +13,8 @@ struct HttpService {
   HttpHandler handler;
   bool draining = false;  // answers say that the connection will close
 
-  [[nodiscard]] HttpResponse error_page(int status, std::string_view message) const;
+  [[nodiscard]] HttpResponse error_page(int status, std::string_view message,
+                                        const HttpRequest& head) const;
 };
 
 struct IncomingRequest {

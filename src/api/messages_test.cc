@@ -78,6 +78,17 @@ TEST(Messages, ErrorsHaveAnthropicsEnvelope) {
   EXPECT_NE(too_long.body.find(" tokens > 4096 maximum"), std::string::npos);
 }
 
+TEST(Messages, ABodyThatIsTooLargeIsRefusedInTheEnvelopeToo) {
+  ApiOptions options;
+  options.http.body_bytes_max = 1000;
+  TestServer server(options);
+  const std::string body(2000, ' ');
+  expect_error(server.ask("POST", "/v1/messages", body), 413, "request_too_large");
+  const TestAnswer openai = server.ask("POST", "/v1/chat/completions", body);
+  EXPECT_EQ(openai.status, 413);
+  EXPECT_EQ(json_of(openai)["error"]["type"], "invalid_request_error");
+}
+
 TEST(Messages, KeysComeInEitherHeader) {
   ApiOptions options;
   options.api_keys = {"secret"};
