@@ -217,6 +217,23 @@ test('keys come as x-api-key or as a bearer', async () => {
   });
 });
 
+// As Qwen3.5's template does it.
+const strict = "{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
+  + "{{ raise_exception('System message must be at the beginning.') }}{% endif %}"
+  + '<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}'
+  + '{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
+
+test('instructions between turns reach a model whose template refuses them', async () => {
+  await withServer(['--chat-template', strict], async (server) => {
+    const messages = [...cat, { role: 'system', content: 'Be brief.' }, user('And once more?')];
+    const { json } = await server.post('/apply-template', { messages });
+    assert.match(json.prompt,
+      /called\?<\|im_end\|>\n<\|im_start\|>user\n<system-reminder>\nBe brief\.\n<\/system-reminder>/);
+    const message = await clientOf(server).messages.create({ ...brief, max_tokens: 4, messages });
+    assert.equal(promptOf(message), (await server.post('/tokenize', { content: json.prompt })).json.tokens.length);
+  });
+});
+
 // An agent's session: a long system prompt in blocks, tools, thoughts and results that
 // come back as history.
 describe('reuse', () => {
