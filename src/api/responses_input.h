@@ -1,0 +1,57 @@
+// The input items of a Responses request, as chat messages in the shape described
+// at ChatRequest.
+//
+//   instructions, system, developer    one system message, while nothing else has come;
+//                                      later ones stay where they are
+//   reasoning        |
+//   message          |  one assistant message: reasoning_content, content, tool_calls
+//   function_call    |
+//   function_call    |
+//   function_call_output               a tool message
+//
+// A custom tool is a function with one text argument, `input`; its calls and outputs
+// read as those of a function. Items that only OpenAI's own servers run or understand
+// (web_search_call, local_shell_call, compaction, ...) are skipped.
+//
+// Promises, verified by responses_input_test.cc:
+//   INPUT-1  the items of one assistant turn become one message
+//   INPUT-2  a turn ends at the first item that is not the assistant's, at a second
+//            text without a call before it, and at reasoning that follows text or a call
+//   INPUT-3  nothing that a skipped item says reaches the messages
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/chat_message.h"
+#include "api/json_fields.h"
+
+namespace holdfast::api {
+
+class InputMessages {
+ public:
+  void add_instructions(std::string text) { opening_.push_back(std::move(text)); }
+  void add_user_text(std::string text);
+  // A mistake is noted in the item's fields.
+  void add_item(const JsonFields& item);
+  // Call it once, after the last item.
+  [[nodiscard]] std::vector<ChatMessage> take();
+
+ private:
+  void add_message(const JsonFields& item);
+  void add_assistant_texts(std::vector<std::string> texts);
+  void add_reasoning(const JsonFields& item);
+  void add_output(const JsonFields& item);
+  void add(ChatMessage message);
+  void end_opening();
+  // The assistant's message that is still open, or a new one.
+  [[nodiscard]] ChatMessage& turn();
+  void end_turn() { turn_open_ = false; }
+
+  std::vector<std::string> opening_;  // system texts that nothing has followed yet
+  std::vector<ChatMessage> messages_;
+  bool turn_open_ = false;  // the last message is the assistant's, and may grow
+};
+
+}  // namespace holdfast::api

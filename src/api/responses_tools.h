@@ -1,0 +1,18 @@
+// The tools that a Responses request offers, and which of them may be called.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "api/json_fields.h"
+#include "engine/text.h"
+
+namespace holdfast::api {
+
+// Sets tools_json, tool_choice and parallel_tool_calls, as read_tool_fields() does for
+// chats. A custom tool becomes a function with one text argument, `input`; the kinds that
+// only OpenAI's own servers run are skipped. Returns the names of the custom tools.
+[[nodiscard]] std::set<std::string> read_responses_tools(const JsonFields& body,
+                                                         engine::ChatInput& input);
+
+}  // namespace holdfast::api
