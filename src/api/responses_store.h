@@ -1,0 +1,71 @@
+// ResponseStore: recent responses, for `previous_response_id` and GET /v1/responses/{id}.
+//
+// In memory and bounded: the response unused for longest goes first, and all go with the
+// server. A client that is told so sends the whole conversation again, as agents always do.
+//
+// Invariants, verified by check():
+//   RSTORE-1  at most limits.responses_max responses are held
+//   RSTORE-2  bytes = sum of cost(response) <= limits.bytes_max
+//   RSTORE-3  the index and the list hold the same responses, each under its own id
+//
+// Promised by find() and remove(), verified by the unit test:
+//   RSTORE-4  no response is seen by another tenant than the one that made it
+//
+// Any thread.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "state/parts.h"
+
+namespace holdfast::api {
+
+struct StoredResponse {
+  std::string id;
+  std::string tenant;
+  std::string items_json;     // the conversation up to the end of the response: a JSON array
+  std::string response_json;  // the response object
+};
+
+struct ResponseStoreLimits {
+  std::size_t responses_max = 1024;
+  ByteCount bytes_max = ByteCount{64} << 20;  // some hundreds of agents' conversations
+};
+
+class ResponseStore {
+ public:
+  explicit ResponseStore(ResponseStoreLimits limits = {}) : limits_(limits) {}
+
+  // False: it is larger than all of the store.
+  bool put(StoredResponse response);
+  // Null: there is none for this tenant.
+  [[nodiscard]] std::shared_ptr<const StoredResponse> find(const std::string& tenant,
+                                                           const std::string& id);
+  // False: there was none for this tenant.
+  bool remove(const std::string& tenant, const std::string& id);
+
+  [[nodiscard]] static ByteCount cost(const StoredResponse& response);
+  [[nodiscard]] std::vector<std::string> check() const;  // empty when RSTORE-1..3 hold
+
+ private:
+  using Responses = std::list<std::shared_ptr<const StoredResponse>>;
+  using Index = std::unordered_map<std::string, Responses::iterator>;
+
+  [[nodiscard]] Index::iterator entry(const std::string& tenant, const std::string& id)
+      REQUIRES_LOCK(mutex_);
+  void drop(Index::iterator found) REQUIRES_LOCK(mutex_);
+
+  const ResponseStoreLimits limits_;
+  mutable std::mutex mutex_;
+  Responses responses_ GUARDED_BY(mutex_);  // the one unused for longest comes first
+  Index index_ GUARDED_BY(mutex_);
+  ByteCount bytes_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace holdfast::api
