@@ -168,6 +168,21 @@ void note_tool_calls(const AnswerUnderWay& answer, Generations& generations) {
   }
 }
 
+// The scheduler would not take the request.
+asio::awaitable<void> answer_refused(Answering& at, const Error& error,
+                                     const ContextOverflow& overflow) {
+  if (at.answer.options.stream && at.style.streams_refusal(error)) {
+    co_await begin_stream(at);
+    std::string piece;
+    at.style.fail(error, piece);
+    co_await at.responder.write(piece);
+    co_await at.responder.end_stream();
+  } else {
+    HttpResponse refusal = at.protocol.refuse(error, overflow);
+    co_await at.responder.send(std::move(refusal));
+  }
+}
+
 asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol& protocol,
                                    ReadyRequest& ready, HttpResponder& responder) {
   const auto format = ready.prepared.format;  // the readers refer to it
@@ -176,15 +191,14 @@ asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol&
   Generations generations(*context.backend, context.io);
   const Origin origin{context.client, tenant_name(context.key_name, answer.options.cache_salt),
                       answer.id};
+  const auto style = ready.make_style(answer);
+  Answering at{protocol, answer, *style, generations, responder};
   if (auto taken = generations.submit(std::move(ready.prepared), origin); !taken) {
-    HttpResponse refusal = protocol.refuse(taken.error(), overflow);
-    co_await responder.send(std::move(refusal));
+    co_await answer_refused(at, taken.error(), overflow);
     co_return;
   }
   std::function<void()> cancel = [&generations] { generations.cancel(); };
   responder.on_gone(std::move(cancel));
-  const auto style = ready.make_style(answer);
-  Answering at{protocol, answer, *style, generations, responder};
   if (answer.options.stream) {
     co_await answer_stream(at);
   } else {

@@ -40,6 +40,9 @@ class AnswerStyle {
   // first generation has its slot, or after a while in the queue, so that a refusal
   // before that still has its own status.
   [[nodiscard]] virtual bool begins_at_once() const { return false; }
+  // A request for a stream may be refused before it runs. True: with a stream that begins
+  // and fails. False: with a status of its own.
+  [[nodiscard]] virtual bool streams_refusal(const Error& /*error*/) const { return false; }
   virtual void begin(std::string& out) = 0;
   // Only where the request asked for progress.
   virtual void on_progress(std::size_t choice, const serve::PromptProgress& progress,

@@ -13,6 +13,7 @@
 #include "api/messages.h"
 #include "api/metrics.h"
 #include "api/models_page.h"
+#include "api/responses_pages.h"
 #include "api/slot_actions.h"
 #include "api/worker.h"
 
@@ -44,6 +45,8 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/completion", {{"POST", &answer_text}}},
     {"/messages", {{"POST", &answer_messages}}},
     {"/messages/count_tokens", {{"POST", &count_message_tokens}}},
+    {"/responses", {{"POST", &answer_response}}},
+    {"/responses/input_tokens", {{"POST", &count_input_tokens}}},
     {"/models", {{"GET", &list_models}}},
     {"/props", {{"GET", &show_props}}},
     {"/slots", {{"GET", &list_slots}}},
@@ -53,6 +56,27 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/tokenize", {{"POST", &tokenize}}},
     {"/detokenize", {{"POST", &detokenize}}},
     {"/apply-template", {{"POST", &apply_template}}},
+};
+
+// Pages about one thing, whose name follows the prefix and may hold slashes.
+using NamedPage = HttpResponse (*)(const Backend&, const HttpRequest&, const std::string& key_name,
+                                   const std::string& name);
+
+HttpResponse show_named_model(const Backend& backend, const HttpRequest& request,
+                              const std::string&, const std::string& name) {
+  return show_model(backend, request, name);
+}
+
+struct NamedRoute {
+  const char* method;
+  std::string_view prefix;  // without its optional "/v1"
+  NamedPage page;
+};
+constexpr NamedRoute kNamedRoutes[] = {
+    {"GET", "/models/", &show_named_model},
+    {"GET", "/cache/receipts/", &show_receipt},
+    {"GET", "/responses/", &show_response},
+    {"DELETE", "/responses/", &delete_response},
 };
 
 // "3" of /slots/3; nothing for other paths.
@@ -163,20 +187,16 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
   return std::nullopt;
 }
 
-// GET /models/NAME and /cache/receipts/ID; a name may hold slashes.
 HttpResponse ApiServer::answer_named(const HttpRequest& request) const {
-  constexpr std::string_view kModels = "/models/";
-  constexpr std::string_view kReceipts = "/cache/receipts/";
   const std::string_view path = without_version(request.path);
-  const bool receipt = path.starts_with(kReceipts);
-  if (request.method != "GET" || !(receipt || path.starts_with(kModels))) {
-    return not_found(request);
-  }
+  const auto found = std::ranges::find_if(kNamedRoutes, [&](const NamedRoute& route) {
+    return request.method == route.method && path.starts_with(route.prefix);
+  });
+  if (found == std::end(kNamedRoutes)) return not_found(request);
   const auto backend = backend_.get();
   if (backend == nullptr) return still_loading(request, backend_);
-  if (!receipt) return show_model(*backend, request, path.substr(kModels.size()));
-  return show_receipt(*backend, request, keys_.name_of(request),
-                      std::string(path.substr(kReceipts.size())));
+  return found->page(*backend, request, keys_.name_of(request),
+                     std::string(path.substr(found->prefix.size())));
 }
 
 std::optional<HttpResponse> ApiServer::refuse_slot_action(const HttpRequest& request) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/openai_request.h"
+#include "api/responses_store.h"
 #include "base/hash.h"
 #include "base/thread_annotations.h"
 #include "cache/room_for.h"
@@ -52,6 +53,7 @@ struct Backend {
   // Which states a tenant's requests use and add to.
   std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
   std::shared_ptr<tier::FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
+  std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();
   cache::TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
 };
 
