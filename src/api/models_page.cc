@@ -6,6 +6,7 @@
 
 #include "api/client_envelope.h"
 #include "api/json_fields.h"
+#include "api/responses_models.h"
 #include "cache/advice.h"
 
 namespace holdfast::api {
@@ -59,11 +60,13 @@ HttpResponse list_models(const Backend& backend, const HttpRequest& request, con
   const std::vector<std::string> names = names_of(backend);
   Json data = Json::array();
   for (const std::string& name : names) data.push_back(entry_for(request, backend, name));
-  Json list = speaks_anthropic(request) ? Json{{"data", std::move(data)},
-                                               {"has_more", false},
-                                               {"first_id", names.front()},
-                                               {"last_id", names.back()}}
-                                        : Json{{"object", "list"}, {"data", std::move(data)}};
+  Json list =
+      speaks_anthropic(request)
+          ? Json{{"data", std::move(data)},
+                 {"has_more", false},
+                 {"first_id", names.front()},
+                 {"last_id", names.back()}}
+          : Json{{"object", "list"}, {"data", std::move(data)}, {"models", codex_models(backend)}};
   return {.body = json_text(list)};
 }
 

@@ -1,7 +1,7 @@
 // GET /v1/models and /v1/models/NAME.
 //
-// OpenAI's shape with llama-server's `meta` and `status` beside it, or Anthropic's for
-// clients that send `anthropic-version`:
+// OpenAI's shape with llama-server's `meta` and `status` and Codex's `models` beside it, or
+// Anthropic's for clients that send `anthropic-version`:
 //   {"data":[{"type":"model","id","display_name","created_at"}],"has_more","first_id","last_id"}
 #pragma once
 
