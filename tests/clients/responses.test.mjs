@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import OpenAI from 'openai';
 
 import { haystack } from './haystack.mjs';
-import { keepThoughts, useServer } from './server.mjs';
+import { keepThoughts, strictSystem, useServer } from './server.mjs';
 
 const quiet = { effort: 'none' };
 const brief = { model: 'pocket', temperature: 0, max_output_tokens: 400, reasoning: quiet };
@@ -233,6 +233,22 @@ describe('conversations of responses', () => {
       assert.ok(shareOf(later) >= 0.9, `${cachedOf(later)} of ${later.usage.input_tokens} reused`);
       assert.match(later.output_text, /Rex/);
     }
+  });
+});
+
+describe('a template that takes a system message at the front only', () => {
+  const on = useServer(['--chat-template-file', strictSystem]);
+
+  test('developers may speak at the front and later, and what was read is not read again', async () => {
+    const developer = (content) => ({ role: 'developer', content });
+    const { text: long } = haystack({ seed: 8, sentences: 60 });
+    const input = [developer(long), developer('Be brief.'), user('My dog is called Rex.')];
+    const ask = () => on.client.responses.create({ ...brief, instructions: 'You are helpful.', input });
+    const first = await ask();
+    input.push(...first.output, developer('The user has gone outside.'), user('What is my dog called?'));
+    const second = await ask();
+    assert.match(second.output_text, /Rex/);
+    assert.ok(shareOf(second) >= 0.9, `${cachedOf(second)} of ${second.usage.input_tokens} reused`);
   });
 });
 

@@ -17,6 +17,7 @@ import OpenAI from 'openai';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const holdfast = process.env.HOLDFAST_BIN ?? join(root, 'build/holdfast');
 export const keepThoughts = fileURLToPath(new URL('keep_thoughts.jinja', import.meta.url));
+export const strictSystem = fileURLToPath(new URL('strict_system.jinja', import.meta.url));
 export const pocketModel = join(root, 'models/holdfast-pocket-q8_0.gguf');
 
 // Far beyond what anything here takes, so that only a hang reaches it.
