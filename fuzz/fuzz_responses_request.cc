@@ -1,5 +1,5 @@
 // Decodes any bytes as a Responses request and checks the promises of responses_request.h,
-// RREQ-1 to RREQ-4, on those that are accepted.
+// RREQ-1 to RREQ-5, on those that are accepted.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -21,8 +21,13 @@ std::optional<std::string> find_items(const std::string& id, const std::string&)
   return R"([{"role":"user","content":"earlier"},{"role":"assistant","content":"answer"}])";
 }
 
+std::optional<std::string> find_item(const std::string& id, const std::string&) {
+  if (id != "msg_1") return std::nullopt;
+  return R"({"type":"message","id":"msg_1","role":"assistant","content":"stored"})";
+}
+
 Result<api::ResponsesRequest> decode(std::string_view json) {
-  return api::decode_responses_request(json, fuzz_defaults(), find_items);
+  return api::decode_responses_request(json, fuzz_defaults(), {find_items, find_item});
 }
 
 void check_custom_tools(const api::ResponsesRequest& request) {
@@ -44,7 +49,9 @@ api::Json after_opening(const std::string& messages_json) {
 void check_items(const api::ResponsesRequest& request) {
   CHECK(request.store || request.items_json.empty());
   if (!request.store) return;
-  CHECK(api::Json::parse(request.items_json).is_array());
+  const api::Json items = api::Json::parse(request.items_json);
+  CHECK(items.is_array());
+  for (const api::Json& item : items) CHECK(item.value("type", api::Json()) != "item_reference");
   const api::Json earlier = after_opening(request.chat.input.messages_json);
   const auto again = decode(R"({"input":)" + request.items_json + "}");
   if (again.ok()) {
@@ -64,7 +71,7 @@ void check_request(const api::ResponsesRequest& request) {
 
 void check_error(const Error& error) {
   CHECK(error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kTooLarge ||
-        (error.code == ErrorCode::kNotFound && error.param == "previous_response_id"));
+        error.code == ErrorCode::kNotFound);
   CHECK(!error.message.empty());
   CHECK(api::Json::accept(api::error_json(error)));
 }

@@ -85,7 +85,7 @@ void InputMessages::add_item(const JsonFields& item) {
   } else if (type == "function_call_output" || type == "custom_tool_call_output") {
     add_output(item);
   } else if (type == "item_reference") {
-    item.fail("type", "is not supported: send the item itself, or previous_response_id");
+    item.fail("id", "is required");  // what it names would stand here
   }
 }
 

@@ -147,7 +147,7 @@ TEST(ResponsesInput, MistakesAreNamed) {
   expect(R"({"type":"function_call","call_id":"c","arguments":"{}"})", "input[1].name");
   expect(R"({"type":"function_call_output","call_id":"c"})", "input[1].output");
   expect(R"({"type":"custom_tool_call","call_id":"c","name":"f"})", "input[1].input");
-  expect(R"({"type":"item_reference","id":"msg_1"})", "previous_response_id");
+  expect(R"({"type":"item_reference"})", "input[1].id");
 }
 
 }  // namespace

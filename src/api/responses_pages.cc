@@ -19,13 +19,18 @@ namespace asio = boost::asio;
 namespace {
 
 Result<ResponsesRequest> decode(const Asking& asking) {
-  const FindItems find = [&](const std::string& id,
-                             const std::string& salt) -> std::optional<std::string> {
-    const auto stored = asking.backend.responses->find(tenant_name(asking.key_name, salt), id);
-    if (stored == nullptr) return std::nullopt;
-    return stored->items_json;
+  ResponseStore& store = *asking.backend.responses;
+  StoredTalk stored;
+  stored.conversation = [&](const std::string& id,
+                            const std::string& salt) -> std::optional<std::string> {
+    const auto response = store.find(tenant_name(asking.key_name, salt), id);
+    if (response == nullptr) return std::nullopt;
+    return response->items_json;
   };
-  return decode_responses_request(asking.http.body, asking.backend.defaults, find);
+  stored.item = [&](const std::string& id, const std::string& salt) {
+    return store.find_item(tenant_name(asking.key_name, salt), id);
+  };
+  return decode_responses_request(asking.http.body, asking.backend.defaults, stored);
 }
 
 // Errors name the field that the client sent.
@@ -75,11 +80,7 @@ std::string tenant_of(const HttpRequest& request, const std::string& key_name) {
 }
 
 HttpResponse no_such_response(const std::string& id) {
-  return error_response({ErrorCode::kNotFound,
-                         "There is no response '" + id +
-                             "' here: it was not stored, it was made with another API key or "
-                             "cache_salt, or later ones have taken its place.",
-                         "response_id"});
+  return error_response(not_stored("response", id, "response_id"));
 }
 
 }  // namespace

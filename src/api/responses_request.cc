@@ -10,6 +10,7 @@
 #include "api/openai_fields.h"
 #include "api/openai_options.h"
 #include "api/responses_input.h"
+#include "api/responses_store.h"
 #include "api/responses_tools.h"
 
 namespace holdfast::api {
@@ -57,16 +58,35 @@ std::string all_items(const JsonFields& body, const Json& earlier) {
   return json_text(all);
 }
 
-Result<Json> earlier_items(const JsonFields& body, const FindItems& find) {
+Result<Json> earlier_items(const JsonFields& body, const StoredTalk& stored) {
   const auto id = body.text("previous_response_id");
   if (!id) return Json::array();
-  const auto items = find(*id, read_cache_salt(body));
+  const auto items = stored.conversation(*id, read_cache_salt(body));
   if (items) return parse_json(*items);
-  return Error{ErrorCode::kNotFound,
-               "There is no response '" + *id +
-                   "' here: it was not stored, it was made with another API key or cache_salt, "
-                   "or later ones have taken its place.",
-               "previous_response_id"};
+  return not_stored("response", *id, "previous_response_id");
+}
+
+// The id that an item has instead of a content; nullptr for other items.
+const std::string* referred_id(const Json& item) {
+  if (!item.is_object() || item.value("type", Json()) != "item_reference") return nullptr;
+  const auto id = item.find("id");
+  return id == item.end() ? nullptr : id->get_ptr<const std::string*>();
+}
+
+// Puts stored items in the place of those that only name them.
+Result<void> resolve_references(Json& body, const std::string& salt, const StoredTalk& stored) {
+  const auto input = body.find("input");
+  if (input == body.end() || !input->is_array()) return {};
+  for (std::size_t i = 0; i < input->size(); ++i) {
+    const std::string* id = referred_id((*input)[i]);
+    if (id == nullptr) continue;
+    const auto item = stored.item(*id, salt);
+    if (!item) return not_stored("item", *id, element_path("input", i) + ".id");
+    auto parsed = parse_json(*item);
+    if (!parsed) return parsed.error();
+    (*input)[i] = std::move(*parsed);
+  }
+  return {};
 }
 
 // --- how to answer ---------------------------------------------------------------
@@ -185,15 +205,17 @@ ResponsesRequest read_request(const JsonFields& body, const Json& earlier,
 
 Result<ResponsesRequest> decode_responses_request(std::string_view json,
                                                   const ChatDefaults& defaults,
-                                                  const FindItems& find) {
-  const Result<Json> body = parse_json(json);
+                                                  const StoredTalk& stored) {
+  Result<Json> body = parse_json(json);
   if (!body.ok()) return body.error();
   if (!body->is_object()) return invalid_argument("", "the request must be a JSON object");
   FirstError error;
   const JsonFields fields(*body, "", error);
-  const Result<Json> earlier = earlier_items(fields, find);
+  const std::string salt = read_cache_salt(fields);
+  const Result<Json> earlier = earlier_items(fields, stored);
   if (!error.empty()) return error.get();
   if (!earlier.ok()) return earlier.error();
+  if (auto resolved = resolve_references(*body, salt, stored); !resolved) return resolved.error();
   ResponsesRequest request = read_request(fields, *earlier, defaults);
   if (!error.empty()) return error.get();
   return request;

@@ -8,8 +8,10 @@
 //           the instructions
 //   RREQ-4  each custom tool is a function of `chat`
 //
+//   RREQ-5  no item of `items_json` is an item_reference: each was replaced by its item
+//
 // Fields that we do not know are ignored and null counts as absent. An Error has the JSON
-// path of the field in `param`. No I/O, no exceptions; any thread, if `find` may be called
+// path of the field in `param`. No I/O, no exceptions; any thread, if `stored` may be asked
 // there.
 #pragma once
 
@@ -31,13 +33,17 @@ struct ResponsesRequest {
   bool store = true;
 };
 
-// The conversation up to the end of a stored response, as a JSON array of items;
-// nullopt: there is no such response.
-using FindItems = std::function<std::optional<std::string>(const std::string& response_id,
-                                                           const std::string& cache_salt)>;
+// What earlier responses said, as JSON text; nullopt: there is no such thing for those who
+// ask with this salt.
+struct StoredTalk {
+  using Find = std::function<std::optional<std::string>(const std::string& id,
+                                                        const std::string& cache_salt)>;
+  Find conversation;  // by a response's id: an array of items up to its end
+  Find item;          // by the id of an item in a response's output
+};
 
 [[nodiscard]] Result<ResponsesRequest> decode_responses_request(std::string_view json,
                                                                 const ChatDefaults& defaults,
-                                                                const FindItems& find);
+                                                                const StoredTalk& stored);
 
 }  // namespace holdfast::api

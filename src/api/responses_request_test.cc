@@ -13,11 +13,12 @@ std::optional<std::string> find_none(const std::string&, const std::string&) {
   return std::nullopt;
 }
 
-Result<ResponsesRequest> decode(const std::string& json, const FindItems& find = find_none) {
+Result<ResponsesRequest> decode(const std::string& json,
+                                const StoredTalk& stored = {find_none, find_none}) {
   ChatDefaults defaults;
   defaults.max_tokens = 77;
   defaults.template_kwargs = {{"tone", "\"calm\""}};
-  return decode_responses_request(json, defaults, find);
+  return decode_responses_request(json, defaults, stored);
 }
 // A valid input and the fields under test.
 Result<ResponsesRequest> with(const std::string& fields) {
@@ -159,14 +160,14 @@ TEST(ResponsesRequest, MistakesAreNamed) {
 
 TEST(ResponsesRequest, APreviousResponseGoesBeforeTheInput) {
   std::string asked;
-  const FindItems find = [&](const std::string& id,
-                             const std::string& salt) -> std::optional<std::string> {
+  const StoredTalk::Find find = [&](const std::string& id,
+                                    const std::string& salt) -> std::optional<std::string> {
     asked = id + "/" + salt;
     return R"([{"role":"user","content":"a"},{"type":"message","role":"assistant","content":"b"}])";
   };
   const auto request = decode(
       R"({"input":"c","instructions":"new","previous_response_id":"resp_1","cache_salt":"s"})",
-      find);
+      {find, find_none});
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(asked, "resp_1/s");
   EXPECT_EQ(request->chat.input.messages_json,
@@ -176,6 +177,28 @@ TEST(ResponsesRequest, APreviousResponseGoesBeforeTheInput) {
   ASSERT_EQ(items.size(), 3U);
   EXPECT_EQ(items[2]["content"], "c");
   EXPECT_EQ(echo_of(*request)["previous_response_id"], "resp_1");
+}
+
+TEST(ResponsesRequest, Rreq5AnItemThatIsOnlyNamedIsPutInItsPlace) {
+  const StoredTalk::Find find = [](const std::string& id,
+                                   const std::string& salt) -> std::optional<std::string> {
+    if (id + salt != "msg_1s") return std::nullopt;
+    return R"({"type":"message","id":"msg_1","role":"assistant","content":"b"})";
+  };
+  const auto ask = [&](const std::string& item) {
+    return decode(R"({"cache_salt":"s","input":[{"role":"user","content":"a"},)" + item + "]}",
+                  {find_none, find});
+  };
+  const auto request = ask(R"({"type":"item_reference","id":"msg_1"})");
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request->chat.input.messages_json,
+            R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"}])");
+  EXPECT_EQ((*parse_json(request->items_json))[1]["content"], "b");
+  const auto unknown = ask(R"({"type":"item_reference","id":"msg_2"})");
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().param, "input[1].id");
+  EXPECT_EQ(ask(R"({"type":"item_reference"})").error().param, "input[1].id");
+  EXPECT_EQ(ask(R"({"type":"item_reference","id":7})").error().param, "input[1].id");
 }
 
 TEST(ResponsesRequest, AnUnknownPreviousResponseIsNotFound) {

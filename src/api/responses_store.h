@@ -1,4 +1,5 @@
-// ResponseStore: recent responses, for `previous_response_id` and GET /v1/responses/{id}.
+// ResponseStore: recent responses, for `previous_response_id`, for items that a client only
+// names, and for GET /v1/responses/{id}.
 //
 // In memory and bounded: the response unused for longest goes first, and all go with the
 // server. A client that is told so sends the whole conversation again, as agents always do.
@@ -6,10 +7,11 @@
 // Invariants, verified by check():
 //   RSTORE-1  at most limits.responses_max responses are held
 //   RSTORE-2  bytes = sum of cost(response) <= limits.bytes_max
-//   RSTORE-3  the index and the list hold the same responses, each under its own id
+//   RSTORE-3  the index and the list hold the same responses, each under its own id, and
+//             the index of items holds their outputs
 //
-// Promised by find() and remove(), verified by the unit test:
-//   RSTORE-4  no response is seen by another tenant than the one that made it
+// Promised by find(), find_item() and remove(), verified by the unit test:
+//   RSTORE-4  nothing is seen by another tenant than the one that made it
 //
 // Any thread.
 #pragma once
@@ -17,21 +19,33 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.h"
 #include "base/thread_annotations.h"
 #include "state/parts.h"
 
 namespace holdfast::api {
+
+struct StoredItem {
+  std::string id;
+  std::string json;
+};
 
 struct StoredResponse {
   std::string id;
   std::string tenant;
   std::string items_json;     // the conversation up to the end of the response: a JSON array
   std::string response_json;  // the response object
+  std::vector<StoredItem> output;
 };
+
+// The answer to a client that names a response, or an item, that is not there.
+[[nodiscard]] Error not_stored(std::string_view what, const std::string& id, std::string param);
 
 struct ResponseStoreLimits {
   std::size_t responses_max = 1024;
@@ -47,6 +61,9 @@ class ResponseStore {
   // Null: there is none for this tenant.
   [[nodiscard]] std::shared_ptr<const StoredResponse> find(const std::string& tenant,
                                                            const std::string& id);
+  // One item of an output, as JSON text; nullopt: there is none for this tenant.
+  [[nodiscard]] std::optional<std::string> find_item(const std::string& tenant,
+                                                     const std::string& item_id);
   // False: there was none for this tenant.
   bool remove(const std::string& tenant, const std::string& id);
 
@@ -60,11 +77,13 @@ class ResponseStore {
   [[nodiscard]] Index::iterator entry(const std::string& tenant, const std::string& id)
       REQUIRES_LOCK(mutex_);
   void drop(Index::iterator found) REQUIRES_LOCK(mutex_);
+  [[nodiscard]] bool items_indexed(const StoredResponse& response) const REQUIRES_LOCK(mutex_);
 
   const ResponseStoreLimits limits_;
   mutable std::mutex mutex_;
   Responses responses_ GUARDED_BY(mutex_);  // the one unused for longest comes first
   Index index_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::string> item_index_ GUARDED_BY(mutex_);  // item -> response
   ByteCount bytes_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 StoredResponse response(const std::string& id, const std::string& tenant = "t",
                         std::size_t bytes = 10) {
-  return {id, tenant, std::string(bytes, 'i'), "{}"};
+  return {id, tenant, std::string(bytes, 'i'), "{}", {{"item of " + id, "[" + id + "]"}}};
 }
 
 TEST(ResponseStore, FindsWhatWasPut) {
@@ -18,6 +18,17 @@ TEST(ResponseStore, FindsWhatWasPut) {
   EXPECT_EQ(store.find("t", "b"), nullptr);
   EXPECT_TRUE(store.remove("t", "a"));
   EXPECT_FALSE(store.remove("t", "a"));
+  EXPECT_EQ(store.check(), std::vector<std::string>{});
+}
+
+TEST(ResponseStore, FindsTheItemsOfAnOutput) {
+  ResponseStore store({.responses_max = 1});
+  store.put(response("a"));
+  EXPECT_EQ(store.find_item("t", "item of a"), "[a]");
+  EXPECT_EQ(store.find_item("t", "item of b"), std::nullopt);
+  store.put(response("b"));
+  EXPECT_EQ(store.find_item("t", "item of a"), std::nullopt) << "it went with its response";
+  EXPECT_EQ(store.find_item("t", "item of b"), "[b]");
   EXPECT_EQ(store.check(), std::vector<std::string>{});
 }
 
@@ -57,6 +68,7 @@ TEST(ResponseStore, Rstore4TenantsDoNotSeeEachOther) {
   ResponseStore store;
   store.put(response("a", "mine"));
   EXPECT_EQ(store.find("yours", "a"), nullptr);
+  EXPECT_EQ(store.find_item("yours", "item of a"), std::nullopt);
   EXPECT_FALSE(store.remove("yours", "a"));
   EXPECT_NE(store.find("mine", "a"), nullptr);
 }

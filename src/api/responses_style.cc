@@ -27,12 +27,21 @@ AnswerStyle::Deltas deltas_of(const engine::Reply& reply) {
   return deltas;
 }
 
-// The conversation with the items that were just written.
-std::string with_output(std::string items_json, const std::vector<OutputItem>& output) {
-  items_json.pop_back();  // the closing bracket
+std::vector<StoredItem> stored_items(const std::vector<OutputItem>& output) {
+  std::vector<StoredItem> items;
   for (const OutputItem& item : output) {
+    items.push_back({item.id, ""});
+    append_output_item(items.back().json, item);
+  }
+  return items;
+}
+
+// The conversation with the items that were just written.
+std::string with_output(std::string items_json, const std::vector<StoredItem>& output) {
+  items_json.pop_back();  // the closing bracket
+  for (const StoredItem& item : output) {
     if (items_json.size() > 1) items_json += ',';
-    append_output_item(items_json, item);
+    items_json += item.json;
   }
   return items_json + ']';
 }
@@ -75,8 +84,10 @@ ResponseState ResponsesStyle::final_state(const std::string& receipt) const {
 
 void ResponsesStyle::store(const std::string& response) const {
   if (!store_) return;
+  std::vector<StoredItem> output = stored_items(events_.items());
+  std::string conversation = with_output(items_json_, output);
   answer_.backend->responses->put(
-      {answer_.id, tenant_, with_output(items_json_, events_.items()), response});
+      {answer_.id, tenant_, std::move(conversation), response, std::move(output)});
 }
 
 // --- whole answers -----------------------------------------------------------------

@@ -271,6 +271,16 @@ describe('stored responses and mistakes', () => {
     });
   });
 
+  test('an item that is only named is put in its place', async () => {
+    const first = await create('My dog is called Rex.');
+    const named = first.output.map(({ id }) => ({ type: 'item_reference', id }));
+    const talk = (items) => [user('My dog is called Rex.'), ...items, user('What is my dog called?')];
+    const count = (items) => on.client.responses.inputTokens.count({ input: talk(items) });
+    assert.deepEqual(await count(named), await count(first.output));
+    assert.match((await create(talk(named))).output_text, /Rex/);
+    await assert.rejects(create([{ type: 'item_reference', id: 'msg_0' }]), OpenAI.NotFoundError);
+  });
+
   test('store false leaves nothing behind', async () => {
     const { id } = await create('Hello!', { store: false });
     await assert.rejects(on.client.responses.retrieve(id), OpenAI.NotFoundError);
