@@ -6,6 +6,7 @@
 
 #include "api/access.h"
 #include "api/worker.h"
+#include "env/log.h"
 
 namespace holdfast::api {
 
@@ -172,6 +173,7 @@ void note_tool_calls(const AnswerUnderWay& answer, Generations& generations) {
 asio::awaitable<void> answer_refused(Answering& at, const Error& error,
                                      const ContextOverflow& overflow) {
   if (at.answer.options.stream && at.style.streams_refusal(error)) {
+    env::Log::info("refused in a stream", {{"response", at.answer.id}, {"why", error.message}});
     co_await begin_stream(at);
     std::string piece;
     at.style.fail(error, piece);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/testing/test_server.h"
+#include "env/log.h"
 
 namespace holdfast::api {
 namespace {
@@ -147,6 +148,26 @@ TEST(Responses, ATooLongConversationFailsInsideOfAStream) {
   ASSERT_EQ(events.size(), 3U) << stream.body;
   EXPECT_EQ(events[2]["type"], "response.failed");
   EXPECT_EQ(events[2]["response"]["error"]["code"], "context_length_exceeded");
+}
+
+TEST(Responses, ARefusalInsideOfAStreamIsLogged) {
+  std::string lines;
+  std::mutex mutex;
+  env::LogOptions log;
+  log.sink = {.write = [&](std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines += line;
+  }};
+  ASSERT_TRUE(env::Log::configure(std::move(log)).ok());
+  {
+    TestServer server({}, {}, {.slots = 1, .context_tokens = 256});
+    server.load();
+    const std::string body = R"({"stream":true,"input":")" + std::string(300, 'x') + "\"}";
+    (void)server.ask("POST", "/v1/responses", body);
+  }
+  ASSERT_TRUE(env::Log::configure(env::LogOptions{}).ok());
+  for (const char* part : {"refused in a stream", "resp_", "256"})
+    EXPECT_NE(lines.find(part), std::string::npos) << part << " in " << lines;
 }
 
 // Holds the first chunk of a prompt until it is opened.
