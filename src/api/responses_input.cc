@@ -10,8 +10,14 @@ namespace {
 
 // --- parts -------------------------------------------------------------------
 
-std::string read_part(const JsonFields& part) {
+// What stands for an image. A client sees its mistake; a tool that looked at one must not
+// make every later request of the conversation fail.
+enum class Images { kRefused, kNamed };
+constexpr const char* kImage = "(An image. This model reads text only.)";
+
+std::string read_part(const JsonFields& part, Images images) {
   const std::string type = required_text(part, "type");
+  if (type == "input_image" && images == Images::kNamed) return kImage;
   if (type == "refusal") return required_text(part, "refusal");
   if (type == "input_text" || type == "output_text" || type == "text" || type == "summary_text" ||
       type == "reasoning_text")
@@ -22,18 +28,19 @@ std::string read_part(const JsonFields& part) {
 }
 
 std::vector<std::string> read_parts(const JsonFields& item, std::string_view name,
-                                    const Json& parts) {
+                                    const Json& parts, Images images) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < parts.size() && item.error().empty(); ++i)
-    if (const auto part = item.element(parts, name, i)) texts.push_back(read_part(*part));
+    if (const auto part = item.element(parts, name, i)) texts.push_back(read_part(*part, images));
   return texts;
 }
 
 // A string, or parts.
-std::vector<std::string> read_texts(const JsonFields& item, std::string_view name) {
+std::vector<std::string> read_texts(const JsonFields& item, std::string_view name,
+                                    Images images = Images::kRefused) {
   const Json* value = item.find(name);
   if (value != nullptr && value->is_string()) return {value->get_ref<const std::string&>()};
-  if (value != nullptr && value->is_array()) return read_parts(item, name, *value);
+  if (value != nullptr && value->is_array()) return read_parts(item, name, *value, images);
   item.fail(name, value == nullptr ? "is required" : "must be a string or an array of parts");
   return {};
 }
@@ -108,7 +115,7 @@ void InputMessages::add_user_text(std::string text) {
 
 void InputMessages::add_output(const JsonFields& item) {
   add({.role = "tool",
-       .texts = read_texts(item, "output"),
+       .texts = read_texts(item, "output", Images::kNamed),
        .tool_call_id = required_text(item, "call_id")});
 }
 

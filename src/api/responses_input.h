@@ -11,7 +11,8 @@
 //
 // A custom tool is a function with one text argument, `input`; its calls and outputs
 // read as those of a function. Items that only OpenAI's own servers run or understand
-// (web_search_call, local_shell_call, compaction, ...) are skipped.
+// (web_search_call, local_shell_call, compaction, ...) are skipped. An image is refused; in
+// the output of a tool a text says that there was one.
 //
 // Promises, verified by responses_input_test.cc:
 //   INPUT-1  the items of one assistant turn become one message

@@ -113,6 +113,13 @@ TEST(ResponsesInput, ACustomToolIsAFunctionWithOneTextArgument) {
       R"({"role":"tool","content":"ok","tool_call_id":"c"}])");
 }
 
+TEST(ResponsesInput, AToolThatLookedAtAnImageDoesNotEndTheConversation) {
+  EXPECT_EQ(
+      messages_of(
+          R"([{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:,"}]}])"),
+      R"x([{"role":"tool","content":"(An image. This model reads text only.)","tool_call_id":"c"}])x");
+}
+
 TEST(ResponsesInput, BrokenArgumentsDoNotBreakTheConversation) {
   EXPECT_EQ(
       messages_of(R"([{"type":"function_call","call_id":"c","name":"f","arguments":"{oops"}])"),
@@ -137,8 +144,8 @@ TEST(ResponsesInput, MistakesAreNamed) {
   expect(R"({"role":"user","content":[{"type":"input_text","text":"a"},
              {"type":"input_image","image_url":"data:image/png;base64,AA=="}]})",
          "input[1].content[1].type");
-  expect(R"({"type":"function_call_output","call_id":"c","output":[{"type":"input_image"}]})",
-         "is an image");
+  expect(R"({"type":"function_call_output","call_id":"c","output":[{"type":"input_audio"}]})",
+         "input[1].output[0].type");
   expect(R"({"content":"x"})", "input[1].type");
   expect(R"({"role":"robot","content":"x"})", "input[1].role");
   expect(R"({"role":"user"})", "input[1].content");
