@@ -24,8 +24,11 @@ CompletionOptions read_message_options(const JsonFields& body, const ChatDefault
 }
 
 // "budget_tokens" ends a thought that grows too long.
-void read_thinking(const JsonFields& body, ChatRequest& request) {
+void read_thinking(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request) {
   constexpr std::string_view kTypes[] = {"enabled", "adaptive", "disabled"};
+  const auto usual = defaults.template_kwargs.find("enable_thinking");
+  if (usual != defaults.template_kwargs.end())
+    request.input.enable_thinking = usual->second == "true";
   const auto thinking = body.object("thinking");
   if (!thinking) return;
   if (!thinking->has("type")) thinking->fail("type", "is required");
@@ -73,7 +76,7 @@ ChatRequest read_request(const JsonFields& body, const ChatDefaults& defaults) {
   request.input.stream = request.options.stream;
   read_conversation(body, defaults, request.input);
   read_anthropic_tools(body, request.input);
-  read_thinking(body, request);
+  read_thinking(body, defaults, request);
   read_output(body, request.input);
   return request;
 }

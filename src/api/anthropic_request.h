@@ -16,7 +16,8 @@
 namespace holdfast::api {
 
 // `options.model` is what the client calls the model; answers repeat it.
-// `input.enable_thinking` is nullopt when the request has no "thinking".
+// `input.enable_thinking` is nullopt when neither the request nor the server's values for
+// the template say anything.
 [[nodiscard]] Result<ChatRequest> decode_messages_request(std::string_view json,
                                                           const ChatDefaults& defaults);
 

@@ -206,9 +206,11 @@ TEST(AnthropicRequest, Thinking) {
   EXPECT_EQ(decoded(with_field(R"("thinking":{"type":"adaptive"})")).input.enable_thinking, true);
   EXPECT_EQ(decoded(with_field(R"("thinking":{"type":"disabled"})")).input.enable_thinking, false);
   EXPECT_EQ(refused(with_field(R"("thinking":{"type":"deep"})")).param, "thinking.type");
-  // The request's word counts more than the server's.
+  // The server's word where the request is silent, and the request's before it.
   const ChatDefaults defaults{.template_kwargs = {{"enable_thinking", "true"}}};
+  EXPECT_EQ(decoded(with_field(R"("x":1)"), defaults).input.enable_thinking, true);
   const auto off = decoded(with_field(R"("thinking":{"type":"disabled"})"), defaults);
+  EXPECT_EQ(off.input.enable_thinking, false);
   EXPECT_FALSE(off.input.template_kwargs.contains("enable_thinking"));
 }
 

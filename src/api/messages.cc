@@ -17,9 +17,8 @@ namespace {
 Result<ChatRequest> decode(const Backend& backend, const HttpRequest& http) {
   auto request = decode_messages_request(http.body, backend.defaults);
   if (!request) return request.error();
-  const bool decided =
-      backend.enable_thinking || request->input.template_kwargs.contains("enable_thinking");
-  if (!request->input.enable_thinking && !decided) request->input.enable_thinking = false;
+  if (!request->input.enable_thinking && !backend.enable_thinking)
+    request->input.enable_thinking = false;
   return request;
 }
 
