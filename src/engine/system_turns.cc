@@ -40,6 +40,7 @@ class TurnWriter {
       add_system(std::move(message));
     } else {
       if (!waiting_.empty()) place_waiting(message);
+      if (repeats_user(message)) return join_to_last(message);
       messages_.push_back(std::move(message));
     }
   }
@@ -60,6 +61,17 @@ class TurnWriter {
     } else {
       add_inside(reminder_of(message));
     }
+  }
+
+  // Where roles have to alternate, two user messages in a row are one.
+  [[nodiscard]] bool repeats_user(const Json& message) const {
+    return turns_ == SystemTurns::kInsideUser && has_role(message, "user") && !messages_.empty() &&
+           has_role(messages_.back(), "user");
+  }
+
+  void join_to_last(const Json& message) {
+    Json& last = messages_.back();
+    join_content(last, text_of(last.at("content")), text_of(message.at("content")));
   }
 
   void add_inside(const std::string& reminder) {

@@ -18,7 +18,8 @@ namespace holdfast::engine {
 enum class SystemTurns {
   kInPlace,     // the template writes them where they stand
   kAsUser,      // a user message of their own
-  kInsideUser,  // a part of the user message before or after: roles must alternate
+  kInsideUser,  // a part of the user message before or after, because roles have to
+                // alternate; user messages that follow one another are joined too
 };
 
 // The prompt that a template makes of messages; nullopt when it refuses them.

@@ -44,6 +44,15 @@ TEST(SystemTurns, InsideUserMessagesRolesStillAlternate) {
                 "\nassistant: e\nuser: " + reminder("f") + "\n\ng\n");
 }
 
+TEST(SystemTurns, WhereRolesAlternateUserMessagesInARowAreOne) {
+  const std::string twice =
+      R"([{"role":"user","content":"a"},{"role":"user","content":[{"type":"text","text":"b"}]},
+          {"role":"system","content":"c"},{"role":"user","content":"d"}])";
+  EXPECT_EQ(listed(with_system_turns(twice, SystemTurns::kInsideUser)),
+            "user: a\n\nb\n\n" + reminder("c") + "\n\nd\n");
+  EXPECT_EQ(Json::parse(with_system_turns(twice, SystemTurns::kAsUser)).size(), 4U);
+}
+
 TEST(SystemTurns, OneThatNoUserMessageFollowsIsAUserMessage) {
   const std::string last =
       R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"},
