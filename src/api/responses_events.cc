@@ -200,7 +200,7 @@ std::vector<std::string> ResponseEvents::check() const {
     const bool open = items_[i].status == "in_progress";
     const bool last = i + 1 == items_.size();
     if (open && !last) violations.push_back("REV-1: an item before the last is open");
-    if (open != (last && item_open_)) violations.push_back("REV-3: an item has a wrong status");
+    if (open != (last && item_open_)) violations.push_back("REV-2: an item has a wrong status");
   }
   return violations;
 }

@@ -12,8 +12,10 @@
 //
 // Invariants, verified by check():
 //   REV-1  at most the last item is open
-//   REV-2  event n carries sequence_number n, counted from 0
-//   REV-3  an item that is closed has its final status
+//   REV-2  an item that is closed has its final status
+//
+// Promised, verified by responses_events_test.cc:
+//   REV-3  event n carries sequence_number n, counted from 0
 //
 // A client that does not stream gets the same items: the events are dropped.
 #pragma once
@@ -47,7 +49,7 @@ class ResponseEvents {
 
   [[nodiscard]] const ResponseHead& head() const { return head_; }
   [[nodiscard]] const std::vector<OutputItem>& items() const { return items_; }
-  [[nodiscard]] std::vector<std::string> check() const;  // empty when REV-1 and REV-3 hold
+  [[nodiscard]] std::vector<std::string> check() const;  // empty when REV-1 and REV-2 hold
 
  private:
   class Event;

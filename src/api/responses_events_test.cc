@@ -47,7 +47,7 @@ class Written {
 
   ResponseEvents& events() { return events_; }
 
-  // Verifies the frame of each event and REV-2.
+  // Verifies the frame of each event and REV-3.
   std::vector<Json> parsed() const {
     std::vector<Json> all;
     std::size_t at = 0;
@@ -57,7 +57,7 @@ class Written {
       const std::size_t data = frame.find("\ndata: ");
       all.push_back(*parse_json(frame.substr(data + 7)));
       EXPECT_EQ(frame.substr(0, data), "event: " + all.back()["type"].get<std::string>());
-      EXPECT_EQ(all.back()["sequence_number"], all.size() - 1) << "REV-2";
+      EXPECT_EQ(all.back()["sequence_number"], all.size() - 1) << "REV-3";
       at = end + 2;
     }
     return all;
@@ -159,7 +159,7 @@ TEST(ResponseEvents, TextAfterACallIsANewItem) {
   ASSERT_EQ(written.events().items().size(), 3U);
   EXPECT_EQ(written.events().items()[1].status, "completed");
   EXPECT_EQ(written.events().items()[2].text, "b");
-  EXPECT_EQ(written.events().items()[2].status, "incomplete") << "REV-3";
+  EXPECT_EQ(written.events().items()[2].status, "incomplete") << "REV-2";
 }
 
 TEST(ResponseEvents, TheEndCarriesOutputAndUsage) {

@@ -7,7 +7,6 @@
 //           a request with these items as its input makes the same messages, but for
 //           the instructions
 //   RREQ-4  each custom tool is a function of `chat`
-//
 //   RREQ-5  no item of `items_json` is an item_reference: each was replaced by its item
 //
 // Fields that we do not know are ignored and null counts as absent. An Error has the JSON
