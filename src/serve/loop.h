@@ -49,6 +49,7 @@ class Loop {
   [[nodiscard]] RequestEnds& ends() { return ends_; }
   [[nodiscard]] SlotCommands& slot_commands() { return slot_commands_; }
   [[nodiscard]] CacheCommands& cache_commands() { return cache_commands_; }
+  [[nodiscard]] const CacheCommands& cache_commands() const { return cache_commands_; }
   [[nodiscard]] IdleWork& idle_work() { return idle_work_; }
   [[nodiscard]] std::vector<std::string> check() const;
 

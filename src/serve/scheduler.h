@@ -50,6 +50,7 @@ class Scheduler {
   [[nodiscard]] SchedulerStatus status() const;
   [[nodiscard]] const cache::ReceiptLog& receipts() { return loop_.ends().receipts(); }
   [[nodiscard]] CacheCommands& cache_commands() { return loop_.cache_commands(); }
+  [[nodiscard]] const CacheCommands& cache_commands() const { return loop_.cache_commands(); }
   [[nodiscard]] SlotCommands& slot_commands() { return loop_.slot_commands(); }
 
   // Runs the loop on a thread of its own until stop().
