@@ -33,7 +33,6 @@ void append_memory(std::string& out, const cache::CacheStatus& status) {
   append_count(object, "budget_bytes", status.budget);
   append_count(object, "resident_bytes", status.resident);
   append_count(object, "extent_bytes", status.extents);
-  append_count(object, "window_bytes", status.windows);
   append_count(object, "snapshot_bytes", status.snapshots);
   append_count(object, "pinned_bytes", status.pinned);
   append_count(object, "peak_bytes", status.peak);

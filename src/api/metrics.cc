@@ -141,7 +141,6 @@ void write_memory(MetricsWriter& out, const cache::CacheStatus& cache) {
   out.gauge("holdfast_cache_budget_bytes", "Most bytes that may be held.").sample(cache.budget);
   out.gauge("holdfast_cache_resident_bytes", "Bytes held, by kind of state.")
       .sample(cache.extents, "kind=\"extents\"")
-      .sample(cache.windows, "kind=\"windows\"")
       .sample(cache.snapshots, "kind=\"snapshots\"");
   out.gauge("holdfast_cache_pinned_bytes", "Bytes held that are in use right now.")
       .sample(cache.pinned);

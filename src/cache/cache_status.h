@@ -17,9 +17,8 @@ struct CacheStatus {
   std::string fingerprint;  // hexadecimal; what shaped every state, tenants aside
 
   ByteCount budget = 0;
-  ByteCount resident = 0;  // extents + windows + snapshots
+  ByteCount resident = 0;  // extents + snapshots
   ByteCount extents = 0;
-  ByteCount windows = 0;
   ByteCount snapshots = 0;
   ByteCount pinned = 0;
   ByteCount peak = 0;  // the most that was ever resident

@@ -254,10 +254,7 @@ std::optional<RoomHold> MemoryTier::hold_room(ByteCount bytes, tree::NodeId node
 
 bool MemoryTier::admit(const AdmitRequest& request) {
   ByteCount bytes = 0;
-  if (request.snapshot != nullptr) {
-    bytes += request.snapshot->size();
-    for (const ExtentBlockPtr& rows : request.snapshot->window()) bytes += rows->size();
-  }
+  if (request.snapshot != nullptr) bytes += request.snapshot->size();
   const ExtentBlock* last = nullptr;
   for (const BlockUse& use : request.rows) {
     if (use.block.get() != std::exchange(last, use.block.get())) bytes += use.block->size();
@@ -372,7 +369,6 @@ Result<SnapshotPtr> MemoryTier::copy_snapshot(SlotId slot, TokenPos position,
   snapshot_bytes_seen_ = std::max(
       snapshot_bytes_seen_, ByteCount{saved->bytes.size()} + companion_shape_.bytes_per_place);
   return SnapshotPtr(std::make_shared<const Snapshot>(position, std::move(saved->bytes),
-                                                      std::vector<ExtentBlockPtr>{},
                                                       saved->checksum, std::move(companion)));
 }
 
@@ -608,7 +604,6 @@ void MemoryTier::report(CacheStatus& status) const {
   status.budget = options_.budget;
   status.resident = tree_.bytes().resident;
   status.extents = tree_.bytes(tree::ByteKind::kBlocks).resident;
-  status.windows = tree_.bytes(tree::ByteKind::kWindows).resident;
   status.snapshots = tree_.bytes(tree::ByteKind::kSnapshots).resident;
   status.pinned = tree_.bytes().pinned;
   status.peak = peak_;

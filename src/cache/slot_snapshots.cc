@@ -10,12 +10,6 @@ namespace holdfast::cache {
 
 namespace {
 
-ByteCount bytes_of(const Snapshot& snapshot) {
-  ByteCount bytes = snapshot.size();
-  for (const ExtentBlockPtr& rows : snapshot.window()) bytes += rows->size();
-  return bytes;
-}
-
 // The slot's places, and one more. It ends no earlier than they do.
 std::size_t least_of(std::span<const SlotPlace> places, TokenPos path_end) {
   std::vector<plan::Checkpoint> all;
@@ -45,7 +39,7 @@ ByteCount SlotSnapshots::put(SlotId slot, const SlotOffer& offer,
   }
   if (!newest_stays()) return 0;
   SnapshotPtr snapshot = take();
-  const ByteCount bytes = snapshot != nullptr ? bytes_of(*snapshot) : 0;
+  const ByteCount bytes = snapshot != nullptr ? snapshot->size() : 0;
   if (bytes == 0 || bytes_ + bytes > allowance_) {
     mine.places.pop_back();
     return 0;
@@ -63,7 +57,7 @@ SlotSnapshots::OfSlot& SlotSnapshots::fullest() {
 
 void SlotSnapshots::drop(OfSlot& slot, std::size_t index) {
   const auto place = slot.places.begin() + static_cast<std::ptrdiff_t>(index);
-  if (place->snapshot != nullptr) bytes_ -= bytes_of(*place->snapshot);
+  if (place->snapshot != nullptr) bytes_ -= place->snapshot->size();
   slot.places.erase(place);
 }
 
@@ -103,7 +97,7 @@ std::vector<std::string> SlotSnapshots::check() const {
       const TokenPos position = place.at.position;
       const bool there = place.snapshot != nullptr && place.snapshot->position() == position;
       if (position <= last || !there) violations.push_back("S1: " + name);
-      if (place.snapshot != nullptr) sum += bytes_of(*place.snapshot);
+      if (place.snapshot != nullptr) sum += place.snapshot->size();
       last = position;
     }
     if (slots_[i].places.size() > places_max_) violations.push_back("S2: " + name);

@@ -45,7 +45,6 @@ void count_block(const ExtentBlock& block, BlobDetails& details) {
 void count_place(const tier::PlaceBlob& place, BlobDetails& details) {
   details.logits_bytes = place.logits.bytes.size();
   if (place.snapshot == nullptr) return;
-  for (const ExtentBlockPtr& block : place.snapshot->window()) count_block(*block, details);
   details.snapshot_bytes = place.snapshot->bytes().size();
   details.companion_bytes += place.snapshot->companion().bytes.size();
 }
@@ -63,9 +62,7 @@ std::string parts_text(const BlobDetails& details) {
   const auto add = [&](const std::string& name, ByteCount bytes) {
     if (bytes > 0) parts.push_back(name + " " + human_bytes(bytes));
   };
-  const bool rows = details.facts.kind == tier::BlobKind::kRows;
-  add((rows ? "rows in " : "window in ") + counted(details.blocks, "block") + ",",
-      details.rows_bytes);
+  add("rows in " + counted(details.blocks, "block") + ",", details.rows_bytes);
   add("snapshot", details.snapshot_bytes);
   add("companion", details.companion_bytes);
   add("logits", details.logits_bytes);

@@ -4,12 +4,12 @@
 //   rises   a deeper snapshot has farther to come back from the one above it
 //   falls   the nearest snapshot above becomes a tip, and would now take rows
 //           along; the rows that a tip shared with others belong to fewer of them; rows
-//           become dead weight, or outermost; a window that was shared has one user less
+//           become dead weight, or outermost
 //
 // A rise is seen when the candidate's turn comes: it is looked at again, and put
 // back. A fall would be seen too late, so those whom an eviction may make cheaper
-// are looked at at once: everything upwards to the nearest state, the tips that shared
-// rows with it, and the snapshots that share a window.
+// are looked at at once: everything upwards to the nearest state, and the tips that shared
+// rows with it.
 #include "plan/eviction.h"
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 #include <queue>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace holdfast::plan {
@@ -178,13 +177,7 @@ class Evictor {
     if (const auto rows = as_rows(facts)) candidates_.push(*rows);
   }
   void consider_snapshot(const tree::NodeFacts& facts) {
-    const auto snapshot = as_snapshot(facts);
-    if (!snapshot) return;
-    candidates_.push(*snapshot);
-    const SnapshotPtr bytes = tree_.snapshot(facts.node);
-    if (bytes->window().empty() || !with_window_.insert(facts.node).second) return;
-    for (const ExtentBlockPtr& rows : bytes->window())
-      window_users_.emplace(rows.get(), facts.node);
+    if (const auto snapshot = as_snapshot(facts)) candidates_.push(*snapshot);
   }
 
   // -- looking, oldest first -------------------------------------------------------
@@ -227,7 +220,6 @@ class Evictor {
 
   void evict(const Candidate& victim) {
     const tree::NodeFacts facts = tree_.facts(victim.node);
-    const SnapshotPtr snapshot = tree_.snapshot(victim.node);
     step_over(victim);
     const TokenPos from = tail_of(victim, facts);
     const auto freed = take_bytes(victim, from);
@@ -238,10 +230,7 @@ class Evictor {
 
     note_growing_path();
     look_upward_from(facts);
-    if (victim.held == tree::Held::kSnapshot) {
-      look_at_tips_sharing(facts);
-      look_at_sharers_of(snapshot);
-    }
+    if (victim.held == tree::Held::kSnapshot) look_at_tips_sharing(facts);
     if (from > facts.range.begin && !tree_.alive(victim.node)) look_again_at_rows();
   }
 
@@ -306,16 +295,6 @@ class Evictor {
     look_through(tree::Held::kBlocks, next_rows_);
   }
 
-  void look_at_sharers_of(const SnapshotPtr& gone) {
-    for (const ExtentBlockPtr& rows : gone->window()) {
-      const auto [begin, end] = window_users_.equal_range(rows.get());
-      for (auto user = begin; user != end; ++user) {
-        if (const auto sharer = look_at(user->second, tree::Held::kSnapshot))
-          candidates_.push(*sharer);
-      }
-    }
-  }
-
   // An eviction may part edges, so the path is noted again after each.
   void note_growing_path() {
     tree::NodeId at = request_.growing.node;
@@ -332,8 +311,6 @@ class Evictor {
   tree::NodeId next_rows_;
   std::optional<std::size_t> victims_before_;  // the last lot was looked at
   std::priority_queue<Candidate> candidates_;
-  std::set<tree::NodeId> with_window_;  // snapshots that stand in window_users_
-  std::unordered_multimap<const ExtentBlock*, tree::NodeId> window_users_;
   std::set<tree::NodeId> growing_path_;
   std::vector<Victim> victims_;
   ByteCount freed_ = 0;

@@ -157,12 +157,7 @@ void CacheRecorder::go_on(const cache::Prompt&, const tier::StoreMatch* found,
     notes_.call().found->rows = found->rows;
     notes_.call().found->covered = found->covered;
   }
-  if (came == nullptr) return;
-  // No engine of ours makes snapshots with windows; a foreign folder might hold one.
-  const bool windowed = came->snapshot != nullptr && !came->snapshot->window().empty();
-  if (windowed)
-    return writer_.stop("A state came from the cache folder that a recording cannot describe.");
-  notes_.call().came = outline_of(*came);
+  if (came != nullptr) notes_.call().came = outline_of(*came);
 }
 
 void CacheRecorder::begin(const cache::Prompt& prompt, SlotId slot, const cache::Receipt& receipt) {

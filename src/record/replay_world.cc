@@ -223,7 +223,7 @@ cache::Brought brought_from(const BroughtOutline& outline) {
   }
   if (outline.place > 0) {
     brought.snapshot = std::make_shared<const Snapshot>(
-        outline.place, untouched(outline.place_bytes), std::vector<ExtentBlockPtr>{}, 0,
+        outline.place, untouched(outline.place_bytes), 0,
         CheckedBytes{untouched(outline.place_companion), 0});
   }
   brought.logits = {untouched(outline.logits), 0};

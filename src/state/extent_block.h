@@ -8,8 +8,6 @@
 // common prefix once. Because a block never crosses a multiple of 64, a reader
 // that needs only some of its rows wastes at most 63 of them.
 //
-// Rows of a sliding window are held the same way, by a Snapshot (snapshot.h).
-//
 // A block may also hold the rows that a companion (engine/companion.h) has for the
 // same tokens. They are valid or damaged apart from the primary's.
 //

@@ -230,9 +230,6 @@ class Encoder {
 };
 
 void add_snapshot(Encoder& encoder, const Snapshot& snapshot) {
-  for (const ExtentBlockPtr& block : snapshot.window()) {
-    encoder.add_block({block, block->range()});
-  }
   encoder.add_primary(snapshot.bytes(), snapshot.checksum());
   encoder.note(kStateBytes, std::uint64_t{snapshot.bytes().size()});
   encoder.note(kStateChecksum, snapshot.checksum());
@@ -257,8 +254,7 @@ Result<BlobFacts> outline(const RowsBlob& blob) {
 
 Result<BlobFacts> outline(const PlaceBlob& blob) {
   if (auto path = verify_path(blob.path); !path) return path.error();
-  const std::size_t blocks = blob.snapshot ? blob.snapshot->window().size() : 0;
-  BlobFacts facts = outline_of(BlobKind::kPlace, blob.path, blocks);
+  BlobFacts facts = outline_of(BlobKind::kPlace, blob.path, 0);
   facts.saves = blob.saves;
   facts.marks = blob.marks;
   facts.logits = !blob.logits.empty();
@@ -266,7 +262,6 @@ Result<BlobFacts> outline(const PlaceBlob& blob) {
   if (blob.snapshot == nullptr) return facts;
   facts.bytes += blob.snapshot->size();
   facts.companion = !blob.snapshot->companion().empty();
-  for (const ExtentBlockPtr& block : blob.snapshot->window()) add_to(facts, *block);
   return facts;
 }
 

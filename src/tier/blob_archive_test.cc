@@ -151,7 +151,7 @@ class TransferTest : public testing::Test {
     for (const BlobMaker* maker : {&maker_, &other_}) {
       put(maker->rows({0, 128}, {.companion = true}));
       put(maker->rows({128, 300}));
-      put(maker->place(300, {.companion = true, .logits = true, .window = true}));
+      put(maker->place(300, {.companion = true, .logits = true}));
     }
     ASSERT_TRUE(store_->describe_space(kSpace, {"a.gguf", "kv=f16", false}).ok());
   }

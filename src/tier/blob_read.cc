@@ -104,18 +104,15 @@ bool covers(const std::vector<BlockEntry>& blocks, TokenRange range) {
 }
 
 Result<void> verify_blocks(const Header& header) {
-  const TokenRange range = header.facts.path.range;
   for (const BlockEntry& block : header.blocks) {
     if (!valid_block(block)) return malformed("a block's range is not valid");
   }
-  if (header.facts.kind == BlobKind::kRows) {
-    if (!covers(header.blocks, range)) return malformed("its blocks do not cover its range");
-    return {};
+  if (header.facts.kind == BlobKind::kPlace) {
+    if (header.blocks.empty()) return {};
+    return Error{ErrorCode::kUnsupported, "a place with blocks is not supported any more", {}};
   }
-  for (const BlockEntry& block : header.blocks) {
-    if (block.use_begin != block.begin || block.use_end != block.end || block.begin >= range.end)
-      return malformed("a block of its window is not valid");
-  }
+  if (!covers(header.blocks, header.facts.path.range))
+    return malformed("its blocks do not cover its range");
   return {};
 }
 
@@ -161,7 +158,7 @@ Result<void> verify_parts(const Header& header) {
     if (place_parts || !header.facts.marks.none()) return malformed("rows with parts of a place");
     return {};
   }
-  const bool snapshot = header.state_bytes > 0 || !header.blocks.empty();
+  const bool snapshot = header.state_bytes > 0;
   if (!snapshot && header.companion_bytes > 0) return malformed("a companion without a snapshot");
   if (!snapshot && header.logits_bytes == 0) return malformed("there is nothing in it");
   return {};
@@ -318,12 +315,10 @@ std::vector<BlockUse> make_blocks(const Header& header, Payload& payload) {
 PlaceBlob make_place(const Header& header, Payload& payload) {
   PlaceBlob place{header.facts.path, nullptr, std::move(payload.logits), header.facts.marks,
                   header.facts.saves};
-  std::vector<ExtentBlockPtr> window;
-  for (BlockUse& use : make_blocks(header, payload)) window.push_back(std::move(use.block));
-  if (!payload.state.empty() || !window.empty()) {
-    place.snapshot = std::make_shared<const Snapshot>(
-        place.path.range.end, std::move(payload.state), std::move(window), header.state_checksum,
-        std::move(payload.place_companion));
+  if (!payload.state.empty()) {
+    place.snapshot =
+        std::make_shared<const Snapshot>(place.path.range.end, std::move(payload.state),
+                                         header.state_checksum, std::move(payload.place_companion));
   }
   return place;
 }

@@ -217,8 +217,7 @@ class World {
   [[nodiscard]] std::string put_place() {
     const auto& [space, path] = paths_[below(paths_.size())];
     const auto position = static_cast<TokenPos>(1 + below(path.size()));
-    const MakerOptions options{
-        .companion = below(4) == 0, .logits = below(3) == 0, .window = below(4) == 0};
+    const MakerOptions options{.companion = below(4) == 0, .logits = below(3) == 0};
     PlaceBlob blob = BlobMaker(space, path).place(position, options, 1 + below(400));
     blob.saves = below(1000);
     return put(blob, {.kind = BlobKind::kPlace,

@@ -21,7 +21,7 @@ namespace holdfast::tree {
 
 struct HeldBytes {
   ByteCount rows = 0;
-  ByteCount snapshots = 0;  // with their windows
+  ByteCount snapshots = 0;
   std::uint32_t snapshot_count = 0;
 
   [[nodiscard]] ByteCount sum() const { return rows + snapshots; }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "state/snapshot.h"
 #include "state/tokens.h"
@@ -15,11 +14,11 @@
 
 namespace holdfast::tree {
 
-// A snapshot in its place, with its charges.
+// A snapshot in its place, with its charge.
 struct HeldSnapshot {
   SnapshotPtr snapshot;
-  std::vector<Charge*> charges;  // its own bytes, then each block of its window
-  Tick last_use = 0;             // attached or restored
+  Charge* charge = nullptr;  // set while there is a snapshot
+  Tick last_use = 0;         // attached or restored
 
   explicit operator bool() const { return snapshot != nullptr; }
 };

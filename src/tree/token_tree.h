@@ -60,6 +60,7 @@
 #include <string>
 #include <vector>
 
+#include "state/extent_block.h"
 #include "state/snapshot.h"
 #include "tree/conversations.h"
 #include "tree/match.h"

@@ -43,7 +43,7 @@ TokenPos last_held(const Node& node) {
 template <typename See>
 void each_use(const Node& node, const See& see) {
   for (const auto& use : node.state.row.uses()) see(*use.charge);
-  for (const Charge* charge : node.state.snapshot.charges) see(*charge);
+  if (node.state.snapshot) see(*node.state.snapshot.charge);
 }
 
 void add(HeldBytes& to, const Charge& charge) {

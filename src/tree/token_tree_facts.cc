@@ -88,10 +88,10 @@ Hints hints_of(const Node& node, const StateNeeds& needs) {
   return hints.has(Hint::kJunction) ? hints : hints | Hint::kInterior;
 }
 
+// Of the same object at two places only the last one's going frees it.
 ByteCount snapshot_bytes(const Node& node) {
-  Tally tally;
-  for (Charge* charge : node.state.snapshot.charges) tally.add(charge);
-  return tally.freed();
+  const Charge* charge = node.state.snapshot.charge;
+  return charge != nullptr && charge->users == 1 ? charge->bytes : 0;
 }
 
 }  // namespace

@@ -94,18 +94,18 @@ TEST_F(TokenTreeT3, ABlockIsChargedOnceHoweverManyEdgesUseIt) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT3, SnapshotsShareTheRowsOfTheirWindows) {
+TEST_F(TokenTreeT3, OneSnapshotAtTwoPlacesIsChargedOnce) {
   TokenTree tree(kHybrid);
-  const auto window = make_block(0, 4, 40);
-  commit(tree, "abcdefgh",
-         {.snapshots = {make_snapshot(4, 100, {window}), make_snapshot(6, 100, {window})}});
-  EXPECT_EQ(tree.bytes(ByteKind::kSnapshots).resident, 200U);
-  EXPECT_EQ(tree.bytes(ByteKind::kWindows).resident, 40U);
-  EXPECT_EQ(facts(tree, "abcd").snapshot_bytes, 100U);
-  EXPECT_EQ(tree.evict_snapshot(at(tree, "abcd"), budget()), 100U);
-  EXPECT_EQ(facts(tree, "abcdef").snapshot_bytes, 140U);
-  EXPECT_EQ(tree.evict_snapshot(at(tree, "abcdef"), budget()), 140U);
+  const SnapshotPtr both = make_snapshot(4, 100);
+  commit(tree, "abcd", {.snapshots = {both}});
+  commit(tree, "abxy", {.snapshots = {both}});
+  EXPECT_EQ(tree.bytes(ByteKind::kSnapshots).resident, 100U);
+  EXPECT_EQ(facts(tree, "abcd").snapshot_bytes, 0U);  // another place uses it too
+  EXPECT_EQ(tree.evict_snapshot(at(tree, "abcd"), budget()), 0U);
+  EXPECT_EQ(facts(tree, "abxy").snapshot_bytes, 100U);
+  EXPECT_EQ(tree.evict_snapshot(at(tree, "abxy"), budget()), 100U);
   EXPECT_EQ(tree.bytes(), ByteTotals{});
+  expect_sound(tree);
 }
 
 TEST_F(TokenTreeT3, PinnedAndEvictableAddUp) {
@@ -125,9 +125,11 @@ TEST_F(TokenTreeT4, AncestorsOfAPinnedNodeArePinned) {
   commit(tree, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
   {
     Pin outer;
-    Pin pin = tree.pin(tree.match(kSpace, letters("abcdx")));
+    Pin pin = tree.pin(tree.match(kSpace, letters("abcdx")).node);
     outer = std::move(pin);
-    EXPECT_FALSE(pin);  // NOLINT(bugprone-use-after-move): a moved Pin is empty
+    EXPECT_EQ(tree.pin_count(), 1U);  // a moved Pin is empty
+    pin.release();                    // NOLINT(bugprone-use-after-move): and does nothing
+    EXPECT_EQ(tree.pin_count(), 1U);
     EXPECT_EQ(tree.evict_snapshot(at(tree, "ab"), budget()), std::nullopt);
     EXPECT_EQ(tree.evict_rows(at(tree, "ab"), 0, budget()), std::nullopt);
     EXPECT_FALSE(tree.oldest(Held::kSnapshot));
@@ -160,7 +162,8 @@ TEST_F(TokenTreeT4, APinKeepsTokensFromBeingForgotten) {
 
 TEST_F(TokenTreeT4, APinOfNothingHoldsNothing) {
   TokenTree tree(kHybrid);
-  EXPECT_FALSE(tree.pin(tree.match(kSpace, letters("abc"))));
+  const Pin none = tree.pin(tree.match(kSpace, letters("abc")).node);
+  EXPECT_EQ(tree.pin_count(), 0U);
 }
 
 TEST_F(TokenTreeT5, WhatIsThereStaysAndNewcomersFillTheGaps) {
@@ -187,7 +190,7 @@ TEST_F(TokenTreeT5, RowsOfAForgottenBranchAreNotTakenForOurs) {
   commit(tree, "aaaabb", {.blocks = {theirs}});
   commit(tree, "aaaacc");
   tree.evict_rows(at(tree, "aaaabb"), 0, budget());
-  tree.touch(at(tree, "aaaacc"), ++now_);
+  commit(tree, "aaaacc");
   EXPECT_EQ(tree.trim_ghost(2), 2U);
   commit(tree, "aaaacc", {.blocks = {make_block(5, 6)}});
   EXPECT_EQ(facts(tree, "aaaacc").range, (TokenRange{0, 6}));
@@ -218,13 +221,13 @@ TEST_F(TokenTreeT6, ASplitMovesNoSnapshot) {
   EXPECT_EQ(tree.snapshot(at(tree, "ab")), nullptr);
 }
 
-TEST_F(TokenTreeT6, AttachingInsideAnEdgeMakesANodeThere) {
+TEST_F(TokenTreeT6, ASnapshotInsideAnEdgeMakesANodeThere) {
   TokenTree tree(kRecurrent);
   const NodeId node = commit(tree, "abcdef").node;
   const auto first = make_snapshot(4);
-  const NodeId there = tree.attach(node, first, ++now_);
+  const NodeId there = commit(tree, "abcd", {.snapshots = {first}}).node;
   EXPECT_EQ(there, at(tree, "abcd"));
-  EXPECT_EQ(tree.attach(there, make_snapshot(4), ++now_), there);
+  EXPECT_EQ(commit(tree, "abcd", {.snapshots = {make_snapshot(4)}}).node, there);
   EXPECT_EQ(tree.snapshot(there), first);  // what is there stays
   EXPECT_TRUE(tree.alive(node));
   expect_sound(tree);

@@ -148,9 +148,6 @@ void TreeChecker::check_snapshot(const Node& node) {
   expect(node.has_snapshot == static_cast<bool>(held), "T6", node, "flag of the snapshot");
   if (!held) return;
   see(held.snapshot.get(), held.snapshot->size(), ByteKind::kSnapshots, node);
-  for (const auto& rows : held.snapshot->window()) {
-    see(rows.get(), rows->size(), ByteKind::kWindows, node);
-  }
   expect(held.snapshot->position() == node.end, "T6", node, "a snapshot of another position");
 }
 

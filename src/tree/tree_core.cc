@@ -39,13 +39,9 @@ Node* TreeCore::oldest_ghost_leaf() const {
 void TreeCore::attach(Node& node, SnapshotPtr snapshot, Tick now) {
   CHECK(!node.state.snapshot && snapshot->position() == node.end && !node.is_root());
   const Hold hold = node.hold();
-  HeldSnapshot held{.snapshot = std::move(snapshot), .charges = {}, .last_use = now};
-  const Snapshot& bytes = *held.snapshot;
-  held.charges.push_back(ledger_.add_user(&bytes, bytes.size(), ByteKind::kSnapshots, hold));
-  for (const ExtentBlockPtr& rows : bytes.window()) {
-    held.charges.push_back(ledger_.add_user(rows.get(), rows->size(), ByteKind::kWindows, hold));
-  }
-  node.state.snapshot = std::move(held);
+  Charge* const charge =
+      ledger_.add_user(snapshot.get(), snapshot->size(), ByteKind::kSnapshots, hold);
+  node.state.snapshot = {.snapshot = std::move(snapshot), .charge = charge, .last_use = now};
   node.state.snapshot_note = {};
   with_snapshot_.push_newest(node);
   settle(node);
@@ -53,9 +49,7 @@ void TreeCore::attach(Node& node, SnapshotPtr snapshot, Tick now) {
 
 void TreeCore::detach(Node& node) {
   CHECK(node.pins == 0 && node.state.snapshot);
-  for (Charge* charge : node.state.snapshot.charges) {
-    ledger_.remove_user(*charge, Hold::kEvictable);
-  }
+  ledger_.remove_user(*node.state.snapshot.charge, Hold::kEvictable);
   node.state.snapshot = {};
   with_snapshot_.remove(node);
   settle(node);
@@ -143,7 +137,7 @@ void TreeCore::pin_path(Node& node) {
   for (Node* at = &node; at; at = at->parent) {
     if (at->pins++ > 0) continue;
     at->state.row.pin(ledger_);
-    for (Charge* charge : at->state.snapshot.charges) ledger_.pin_user(*charge);
+    if (at->state.snapshot) ledger_.pin_user(*at->state.snapshot.charge);
     refresh_ghost(*at);
   }
 }
@@ -155,7 +149,7 @@ void TreeCore::unpin_path(Node& node) {
     CHECK(at->pins > 0);
     if (--at->pins > 0) continue;
     at->state.row.unpin(ledger_);
-    for (Charge* charge : at->state.snapshot.charges) ledger_.unpin_user(*charge);
+    if (at->state.snapshot) ledger_.unpin_user(*at->state.snapshot.charge);
     refresh_ghost(*at);
   }
   tidy(node);

@@ -59,8 +59,8 @@ struct EvictionNote {
 };
 
 // Kinds of bytes, accounted apart.
-enum class ByteKind : std::uint8_t { kBlocks, kWindows, kSnapshots };
-inline constexpr std::size_t kByteKinds = 3;
+enum class ByteKind : std::uint8_t { kBlocks, kSnapshots };
+inline constexpr std::size_t kByteKinds = 2;
 
 struct ByteTotals {
   ByteCount resident = 0;

@@ -35,7 +35,6 @@ struct MakerOptions {
   std::size_t bytes_per_token = 3;
   bool companion = false;
   bool logits = false;
-  bool window = false;
 };
 
 // Blobs of one path, which begins at 0.
@@ -67,15 +66,13 @@ class BlobMaker {
                                 std::size_t state_bytes = 40) const {
     PlaceBlob blob;
     blob.path = BlobPath::of_place(space_, names_, path_, position);
-    std::vector<ExtentBlockPtr> window;
-    if (options.window) window.push_back(block({anchor_at(position - 1), position}, options));
     StateBytes state = content(position, state_bytes, 1);
     const std::uint64_t checksum = state.empty() ? 0 : hash_bytes(state);
     CheckedBytes companion;
     if (options.companion) companion = CheckedBytes::of(content(position, 9, 2));
-    if (state_bytes > 0 || options.window) {
-      blob.snapshot = std::make_shared<const Snapshot>(
-          position, std::move(state), std::move(window), checksum, std::move(companion));
+    if (state_bytes > 0) {
+      blob.snapshot = std::make_shared<const Snapshot>(position, std::move(state), checksum,
+                                                       std::move(companion));
     }
     if (options.logits) blob.logits = CheckedBytes::of(content(position, 16, 3));
     blob.marks = Hints(Hint::kPromptEnd) | Hint::kJunction;

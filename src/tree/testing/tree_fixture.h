@@ -26,9 +26,8 @@ inline ExtentBlockPtr make_block(TokenPos begin, TokenPos end, std::size_t bytes
   if (bytes == 0) bytes = static_cast<std::size_t>(end - begin);
   return std::make_shared<ExtentBlock>(TokenRange{begin, end}, StateBytes(bytes));
 }
-inline SnapshotPtr make_snapshot(TokenPos position, std::size_t bytes = 100,
-                                 std::vector<ExtentBlockPtr> window = {}) {
-  return std::make_shared<Snapshot>(position, StateBytes(bytes), std::move(window));
+inline SnapshotPtr make_snapshot(TokenPos position, std::size_t bytes = 100) {
+  return std::make_shared<Snapshot>(position, StateBytes(bytes));
 }
 
 class TokenTreeFixture : public ::testing::Test {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,28 +53,21 @@ class TreeMaker {
       TokenPos end = cell_end;
       if (one_in(3))
         end = at + 1 + static_cast<TokenPos>(below(static_cast<unsigned>(cell_end - at)));
-      if (absent == 1 || !one_in(absent)) all.push_back(block(keys, {at, end}, ByteKind::kBlocks));
+      if (absent == 1 || !one_in(absent)) all.push_back(block(keys, {at, end}));
       at = end;
     }
     return all;
   }
 
-  // With or without a window, which others may share.
   [[nodiscard]] SnapshotPtr snapshot(const Keys& keys, TokenPos position) {
-    std::vector<ExtentBlockPtr> window;
-    const TokenPos cell = (position - 1) / kBlockTokens * kBlockTokens;
-    if (one_in(2)) window.push_back(block(keys, {cell, position}, ByteKind::kWindows));
-    if (one_in(2) && cell > 0) {
-      window.push_back(block(keys, {cell - kBlockTokens, cell}, ByteKind::kWindows));
-    }
     std::vector<PrefixKey> content(1 + below(4), keys[position]);
-    return std::make_shared<Snapshot>(position, key_bytes(content), std::move(window));
+    return std::make_shared<Snapshot>(position, key_bytes(content));
   }
 
  private:
   // The same rows are now and then offered again as the same object.
-  ExtentBlockPtr block(const Keys& keys, TokenRange range, ByteKind kind) {
-    ExtentBlockPtr& made = made_[{keys[range.end], range.begin, kind}];
+  ExtentBlockPtr block(const Keys& keys, TokenRange range) {
+    ExtentBlockPtr& made = made_[{keys[range.end], range.begin}];
     if (!made || one_in(2)) {
       made = std::make_shared<ExtentBlock>(
           range, key_bytes(std::span(keys).subspan(range.begin + 1, range.length())));
@@ -85,7 +77,7 @@ class TreeMaker {
 
   TokenPos tail_max_;
   std::mt19937 random_;
-  std::map<std::tuple<PrefixKey, TokenPos, ByteKind>, ExtentBlockPtr> made_;
+  std::map<std::pair<PrefixKey, TokenPos>, ExtentBlockPtr> made_;
 };
 
 }  // namespace holdfast::tree

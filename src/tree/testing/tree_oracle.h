@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "state/extent_block.h"
 #include "state/snapshot.h"
 #include "tree/types.h"
 
@@ -131,8 +132,6 @@ class TreeOracle {
     for (const auto& [key, spot] : spots_) {
       see(spot.row, ByteKind::kBlocks, spot.pinned);
       see(spot.snapshot, ByteKind::kSnapshots, spot.pinned);
-      if (!spot.snapshot) continue;
-      for (const auto& rows : spot.snapshot->window()) see(rows, ByteKind::kWindows, spot.pinned);
     }
     ByteTotals totals;
     for (const auto& [object, charge] : objects) {
@@ -142,8 +141,7 @@ class TreeOracle {
     return totals;
   }
   [[nodiscard]] ByteCount resident() const {
-    return bytes(ByteKind::kBlocks).resident + bytes(ByteKind::kWindows).resident +
-           bytes(ByteKind::kSnapshots).resident;
+    return bytes(ByteKind::kBlocks).resident + bytes(ByteKind::kSnapshots).resident;
   }
   // Bytes of blocks that only the spots of `edge` use.
   [[nodiscard]] ByteCount blocks_only_of(const std::set<PrefixKey>& edge) const {

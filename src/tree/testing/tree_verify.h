@@ -93,7 +93,7 @@ class TreeVerifier {
   }
 
   void verify_totals() {
-    for (const ByteKind kind : {ByteKind::kBlocks, ByteKind::kWindows, ByteKind::kSnapshots}) {
+    for (const ByteKind kind : {ByteKind::kBlocks, ByteKind::kSnapshots}) {
       expect(tree_.bytes(kind) == oracle_.bytes(kind), "byte totals");
     }
     expect(tree_.token_count() == oracle_.size(), "token count");
@@ -223,9 +223,6 @@ class TreeVerifier {
         if (spot->snapshot) {
           see(nullptr, key, {.snapshot_count = 1});
           see(spot->snapshot.get(), 0, {.snapshots = spot->snapshot->size()});
-          for (const auto& rows : spot->snapshot->window()) {
-            see(rows.get(), 1, {.snapshots = rows->size()});  // a block may be both
-          }
         }
         key = spot->parent;
       }
