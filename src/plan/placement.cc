@@ -7,18 +7,6 @@
 
 namespace holdfast::plan {
 
-const char* checkpoint_kind_name(CheckpointKind kind) {
-  switch (kind) {
-    case CheckpointKind::kStep: return "step";
-    case CheckpointKind::kMessageEnd: return "message end";
-    case CheckpointKind::kJunction: return "junction";
-    case CheckpointKind::kPromptEnd: return "prompt end";
-    case CheckpointKind::kSystemEnd: return "system end";
-    case CheckpointKind::kAnswerStart: return "answer start";
-  }
-  return "?";
-}
-
 bool always_kept(CheckpointKind kind) { return kind >= CheckpointKind::kJunction; }
 
 namespace {

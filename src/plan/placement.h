@@ -45,7 +45,6 @@ enum class CheckpointKind {
   kPromptEnd,  // before the generation header
   kSystemEnd,  // after the system and tools block
 };
-[[nodiscard]] const char* checkpoint_kind_name(CheckpointKind kind);
 [[nodiscard]] bool always_kept(CheckpointKind kind);
 
 struct Checkpoint {

@@ -134,7 +134,6 @@ class TurnPace {
   void nobody_writes();
 
   // -- looking in ---------------------------------------------------------------------
-  [[nodiscard]] bool knows_reading() const { return reading_.known(); }
   [[nodiscard]] double read_ms(TokenPos tokens) const;
   [[nodiscard]] double copy_ms(ByteCount bytes) const;
   // Work of the gap at hand so far.

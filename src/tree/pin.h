@@ -23,9 +23,6 @@ class Pin {
   }
   ~Pin() { release(); }
 
-  // The deepest pinned node; it stays where it is while pinned.
-  [[nodiscard]] NodeId node() const { return node_; }
-  explicit operator bool() const { return tree_ != nullptr; }
   void release() noexcept;
 
  private:

@@ -142,21 +142,13 @@ class TokenTree {
   // gaps() first, and copies no more than those.
   // REQUIRES: blocks, uses, snapshots and marks lie within the tokens.
   Committed commit(const Commit& commit);
-  // Attaches at the snapshot's position, which is on the node's edge. Returns the
-  // node there. What is already there stays.
-  NodeId attach(NodeId node, SnapshotPtr snapshot, Tick now);
   void mark(NodeId node, Hints hints);
-  // `node` may be gone afterwards.
-  void unmark(NodeId node, Hints hints);
-  // A request's path came through here.
-  void touch(NodeId node, Tick now);
   // A state was restored at this node (or inside its edge).
   void record_hit(NodeId node, Tick now);
 
   // -- keep --------------------------------------------------------------------
   // Keeps all rows and snapshots from the root to the node. No node: an empty Pin.
   [[nodiscard]] Pin pin(NodeId node);
-  [[nodiscard]] Pin pin(const Match& match) { return pin(match.node); }
 
   // -- evict (token_tree_evict.cc) ---------------------------------------------
   // Candidates, oldest use first; pinned nodes are passed over. Take the next one

@@ -95,19 +95,13 @@ void mark_node(Node& node, Hints hints) {
   node.marks = node.marks | hints;
 }
 
-Node& attach_at(TreeCore& core, Node& path, SnapshotPtr snapshot, Tick now) {
-  Node& node = node_at(core, path, snapshot->position());
-  if (!node.state.snapshot) core.attach(node, std::move(snapshot), now);
-  return node;
-}
-
 // One walk upwards along the path, whatever the number of additions.
 void add_all(TreeCore& core, Node& last, std::span<const Addition> additions, Tick now) {
   Node* at = &last;
   for (const Addition& addition : additions) {
     at = &node_at(core, *at, addition.position);
     mark_node(*at, addition.marks);
-    if (addition.snapshot) attach_at(core, *at, addition.snapshot, now);
+    if (addition.snapshot && !at->state.snapshot) core.attach(*at, addition.snapshot, now);
   }
 }
 
@@ -153,23 +147,7 @@ Committed TokenTree::commit(const Commit& commit) {
   return outcome;
 }
 
-NodeId TokenTree::attach(NodeId node, SnapshotPtr snapshot, Tick now) {
-  Node& path = core_->at(node);
-  CHECK(path.begin() < snapshot->position() && snapshot->position() <= path.end);
-  return core_->tidy(attach_at(*core_, path, std::move(snapshot), core_->advance(now))).id;
-}
-
 void TokenTree::mark(NodeId node, Hints hints) { mark_node(core_->at(node), hints); }
-
-void TokenTree::unmark(NodeId id, Hints hints) {
-  Node& node = core_->at(id);
-  node.marks = node.marks.without(hints);
-  core_->tidy(node);
-}
-
-void TokenTree::touch(NodeId node, Tick now) {
-  core_->touch_path(core_->at(node), core_->advance(now));
-}
 
 void TokenTree::record_hit(NodeId id, Tick now) {
   Node& node = core_->at(id);

@@ -181,7 +181,7 @@ TEST_F(TokenTreeT8, RowsBeyondTheDeepestSnapshotAreDeadWeight) {
   EXPECT_TRUE(facts(tree, "abcd").dead_weight(kHybrid));
   EXPECT_FALSE(facts(tree, "ab").dead_weight(kHybrid));
   EXPECT_TRUE(facts(tree, "ab").hints.has(Hint::kTip));
-  tree.attach(at(tree, "abcd"), make_snapshot(4), ++now_);
+  commit(tree, "abcd", {.snapshots = {make_snapshot(4)}});
   EXPECT_FALSE(facts(tree, "abcd").dead_weight(kHybrid));
   EXPECT_EQ(facts(tree, "ab").snapshots_below, 1U);
   EXPECT_TRUE(facts(tree, "ab").hints.has(Hint::kInterior));
@@ -232,7 +232,7 @@ TEST_F(TokenTreeT9, TheKnownContinuationIsTheLatestOne) {
   commit(tree, "to be is");
   EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 9), letters("is"));
   EXPECT_EQ(tree.continuation(at(tree, "to be "), 3, 4), letters("be i"));
-  tree.touch(at(tree, "to be or not"), ++now_);
+  commit(tree, "to be or not");
   EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 3), letters("or "));
 }
 
@@ -241,7 +241,7 @@ TEST_F(TokenTreeT9, TheOldestLeafIsForgottenFirst) {
   commit(tree, "abc");
   commit(tree, "abd");
   commit(tree, "abe", {.snapshots = {make_snapshot(3)}});
-  tree.touch(at(tree, "abc"), ++now_);
+  commit(tree, "abc");
   EXPECT_EQ(tree.ghost_tokens(), 2U);  // "ab" is needed by what "abe" holds
   EXPECT_EQ(tree.trim_ghost(1), 1U);
   EXPECT_FALSE(at(tree, "abd"));
@@ -257,7 +257,7 @@ TEST_F(TokenTreeT10, CandidatesComeOldestFirst) {
     commit(tree, path, {.blocks = {make_block(0, 1)}, .snapshots = {make_snapshot(1)}});
   }
   tree.record_hit(at(tree, "a"), ++now_);
-  tree.touch(at(tree, "b"), ++now_);  // passing by renews rows, not the snapshot
+  commit(tree, "b");  // passing by renews rows, not the snapshot
   const NodeId b = tree.oldest(Held::kSnapshot);
   EXPECT_EQ(b, at(tree, "b"));
   EXPECT_EQ(tree.newer(Held::kSnapshot, b), at(tree, "c"));
@@ -313,14 +313,17 @@ TEST_F(TokenTreeT12, AnExtendedLeafStaysOneEdge) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT12, APlaceIsKeptWhileItIsMarked) {
+TEST_F(TokenTreeT12, APlaceIsKeptForItsMark) {
   TokenTree tree(kRecurrent);
-  commit(tree, "abcd", {.marks = {{2, Hint::kSystemEnd}}});
-  const NodeId place = at(tree, "ab");
-  EXPECT_TRUE(tree.facts(place).hints.has(Hint::kSystemEnd));
-  tree.unmark(place, Hint::kSystemEnd);
-  EXPECT_FALSE(tree.alive(place));
-  EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
+  commit(tree, "abcd",
+         {.snapshots = {make_snapshot(2), make_snapshot(3)}, .marks = {{2, Hint::kSystemEnd}}});
+  const NodeId marked = at(tree, "ab");
+  const NodeId unmarked = at(tree, "abc");
+  tree.evict_snapshot(marked, {});
+  tree.evict_snapshot(unmarked, {});
+  EXPECT_TRUE(tree.facts(marked).hints.has(Hint::kSystemEnd));
+  EXPECT_FALSE(tree.alive(unmarked));
+  EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{2, 4}));
 }
 
 TEST_F(TokenTreeT12, APinnedNodeIsJoinedOnlyWhenItIsFree) {
@@ -348,11 +351,11 @@ TEST_F(TokenTreeT13, ANoteGoesWhenTheBytesComeBack) {
 }
 
 TEST_F(TokenTreeT13, AJoinKeepsTheLaterNote) {
-  TokenTree tree(kAttention);
-  commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .marks = {{2, Hint::kStep}}});
+  TokenTree tree(kHybrid);
+  commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(2)}});
   tree.evict_rows(at(tree, "abcd"), 0, {EvictReason::kDeadWeight, 20});
   tree.evict_rows(at(tree, "ab"), 0, {EvictReason::kBudget, 30});
-  tree.unmark(at(tree, "ab"), Hint::kStep);
+  tree.evict_snapshot(at(tree, "ab"), {});  // without a note nothing keeps the two apart
   EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
   EXPECT_EQ(facts(tree, "abcd").row_note, (EvictionNote{EvictReason::kBudget, 30}));
 }

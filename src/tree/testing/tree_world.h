@@ -148,9 +148,13 @@ class TreeWorld {
         range.begin + 1 + static_cast<TokenPos>(below(static_cast<unsigned>(range.length())));
     note("attach at " + std::to_string(position));
     const SnapshotPtr made = make_.snapshot(keys, position);
-    const NodeId there = tree_.attach(node, made, now_);
+    const Tokens tokens = tree_.tokens(node);
+    const TokenSpan front = TokenSpan(tokens).first(static_cast<std::size_t>(position));
+    const Committed there = tree_.commit(
+        {.space = tree_.facts(node).space, .tokens = front, .snapshots = {&made, 1}, .now = now_});
     attach_to_oracle(keys, made);
-    expect(tree_.facts(there).range.end == position, "attached elsewhere");
+    stamp_node(there.node);
+    expect(tree_.facts(there.node).range.end == position, "attached elsewhere");
   }
 
   [[nodiscard]] std::vector<NodeId> all_candidates() const {
@@ -214,15 +218,15 @@ class TreeWorld {
     const NodeId node = random_node();
     if (!node || pins_.size() > 4) return;
     note("pin at " + std::to_string(tree_.facts(node).range.end));
-    pins_.push_back(tree_.pin(node));
+    pins_.emplace_back(node, tree_.pin(node));
     ++oracle_.at(keys_of(node).back()).pins;
   }
 
   void unpin() {
     if (pins_.empty()) return;
     const auto at = pins_.begin() + below(static_cast<unsigned>(pins_.size()));
-    note("unpin at " + std::to_string(tree_.facts(at->node()).range.end));
-    --oracle_.at(keys_of(at->node()).back()).pins;
+    note("unpin at " + std::to_string(tree_.facts(at->first).range.end));
+    --oracle_.at(keys_of(at->first).back()).pins;
     pins_.erase(at);
   }
 
@@ -231,7 +235,11 @@ class TreeWorld {
     if (!node) return;
     const bool hit = one_in(2);
     note((hit ? "hit at " : "touch at ") + std::to_string(tree_.facts(node).range.end));
-    hit ? tree_.record_hit(node, now_) : tree_.touch(node, now_);
+    if (!hit) {
+      const Tokens tokens = tree_.tokens(node);
+      (void)tree_.commit({.space = tree_.facts(node).space, .tokens = tokens, .now = now_});
+    }
+    if (hit) tree_.record_hit(node, now_);
     stamp_node(node);
     if (!hit) return;
     Spot& spot = oracle_.at(keys_of(node).back());
@@ -244,10 +252,9 @@ class TreeWorld {
     if (!node) return;
     const Hints hints = one_in(2) ? Hints(Hint::kJunction) : Hint::kPromptEnd;
     Spot& spot = oracle_.at(keys_of(node).back());
-    const bool off = one_in(2);
-    note((off ? "unmark at " : "mark at ") + std::to_string(spot.position));
-    spot.marks = off ? spot.marks.without(hints) : spot.marks | hints;
-    off ? tree_.unmark(node, hints) : tree_.mark(node, hints);
+    note("mark at " + std::to_string(spot.position));
+    spot.marks = spot.marks | hints;
+    tree_.mark(node, hints);
   }
 
   // Forgets one leaf: the oldest of those that hold nothing.
@@ -295,7 +302,7 @@ class TreeWorld {
   TreeMaker make_;
   TreeOracle oracle_;
   TokenTree tree_;
-  std::vector<Pin> pins_;  // after the tree: destroyed before it
+  std::vector<std::pair<NodeId, Pin>> pins_;  // after the tree: destroyed before it
   std::vector<KnownPath> known_;
   std::vector<Filed> filed_;  // where each of them was put
   Tick now_ = 1;
