@@ -56,7 +56,7 @@ class DiskTierTest : public ::testing::Test {
     options.blob_tokens = 64;
     options.rest = std::chrono::milliseconds(0);
     tier_.emplace(*store_, known_, clock_, options);
-    tier_->on_news = [this] {
+    tier_->on.news = [this] {
       const std::lock_guard lock(mutex_);
       ++news_;
       changed_.notify_all();
@@ -155,7 +155,7 @@ TEST_F(DiskTierTest, OnlySoManyPathsWait) {
 
 // Cores first: the steps of several paths wait, and no more paths than may, each until one that
 // goes on from it is begun.
-TEST_F(DiskTierTest, W3StepsWaitForCores) {
+TEST_F(DiskTierTest, WRITER2StepsWaitForCores) {
   DiskTierOptions options;
   options.paths_max = 2;
   open(options);
@@ -238,7 +238,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
 TEST_F(DiskTierTest, TroubleIsToldOnceAndEnds) {
   open();
   std::vector<std::string> told;
-  tier_->on_trouble = [&](const std::string& what) { told.push_back(what); };
+  tier_->on.trouble = [&](const std::string& what) { told.push_back(what); };
   const Held first(tier::counting(200), {200});
   const Held second(tier::counting(200, 1000), {200});
   files_.set_capacity(100);

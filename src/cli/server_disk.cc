@@ -115,13 +115,13 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> 
     env::Log::warn(folder_ + " had gone and was created again; answers are not affected");
     if (answers_ != nullptr) answers_->begin_in(store_->files());
   };
-  tier_.on_cleared = [this]() -> Result<void> {
+  tier_.on.cleared = [this]() -> Result<void> {
     if (answers_ != nullptr) return answers_->clear();
     const auto erased = tier::AnswerLog::erase(store_->files());  // of a life that kept some
     if (!erased) return erased.error();
     return {};
   };
-  tier_.on_trouble = [this](const std::string& what) {
+  tier_.on.trouble = [this](const std::string& what) {
     if (what.empty()) {
       env::Log::info("states are written to " + folder_ + " again");
     } else {
@@ -132,7 +132,7 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> 
 }
 
 void ServerDisk::describe(const std::string& model, const cache::Fingerprint& facts) {
-  tier_.on_space = [this, model, settings = facts.describe(),
+  tier_.on.space = [this, model, settings = facts.describe(),
                     own = facts.space("")](SpaceKey space) {
     const tier::SpaceNote note{model, settings, space != own};
     if (auto noted = store_->store().describe_space(space, note); !noted) {

@@ -14,7 +14,7 @@ Scheduler::Scheduler(engine::Engine& engine, const engine::TextModel& text,
       loop_(core_, inbox_, parts),
       preparer_(core_.grid, core_.options.deterministic, core_.cache.cold()),
       lower_(parts.lower) {
-  if (lower_ != nullptr) lower_->on_news = [this] { inbox_.wake(); };
+  if (lower_ != nullptr) lower_->on.news = [this] { inbox_.wake(); };
   core_.publish();
 }
 
