@@ -32,8 +32,8 @@ TokenPos CacheCore::storable_length(const LiveSlot& slot) const {
 ByteCount CacheCore::unsaved_bytes(const LiveSlot& slot) const {
   const TokenPos storable = storable_length(slot);
   if (!memory.enabled() || storable <= slot.stored_upto) return 0;
-  return static_cast<ByteCount>(storable - slot.stored_upto) * memory.bytes_per_token() +
-         memory.snapshot_bytes(storable);
+  return static_cast<ByteCount>(storable - slot.stored_upto) * memory.copier.bytes_per_token() +
+         memory.copier.snapshot_bytes(storable);
 }
 
 // Where the layout of a window shows in the last bits, an answer that begins with a restored

@@ -34,8 +34,8 @@ constexpr TokenPos kSparse = 5;
 plan::NearEnd near_end_for(const CacheCore& core, const Prompt& prompt) {
   const TokenPos step = std::min(core.options.merged_chunk, core.engine.chunk_tokens_max());
   const TokenPos length = length_of(prompt.tokens);
-  return plan::near_end_within(length, step, core.memory.snapshot_bytes(length),
-                               {core.memory.room(), core.memory.budget()});
+  return plan::near_end_within(length, step, core.memory.copier.snapshot_bytes(length),
+                               {core.memory.budget.free(), core.memory.budget.total()});
 }
 
 struct Spacing {
@@ -50,16 +50,16 @@ Spacing spacing_for(const CacheCore& core, const Prompt& prompt, TokenPos from) 
   const TokenPos least = least_spacing(prompt);
   if (core.options.checkpoint_every > 0)
     return {std::max(core.options.checkpoint_every, least), false};
-  const ByteCount snapshot = core.memory.snapshot_bytes(length_of(prompt.tokens));
+  const ByteCount snapshot = core.memory.copier.snapshot_bytes(length_of(prompt.tokens));
   if (snapshot == 0) return {least, false};
   const auto fresh = static_cast<ByteCount>(length_of(prompt.tokens) - from);
   const auto cuts =
       static_cast<ByteCount>(prompt.cuts.end() - std::ranges::upper_bound(prompt.cuts, from));
-  const ByteCount all = cuts * snapshot + fresh * core.memory.bytes_per_token();
-  const bool plenty = all <= core.memory.room() / kPlenty;
-  if (plenty && core.memory.budget() / snapshot >= kManySnapshots) return {least, false};
+  const ByteCount all = cuts * snapshot + fresh * core.memory.copier.bytes_per_token();
+  const bool plenty = all <= core.memory.budget.free() / kPlenty;
+  if (plenty && core.memory.budget.total() / snapshot >= kManySnapshots) return {least, false};
   if (plenty) return {std::max(sparse_distance(core), least), least == 0};
-  const ByteCount share = std::max<ByteCount>(core.memory.budget() / 4, 1);
+  const ByteCount share = std::max<ByteCount>(core.memory.budget.total() / 4, 1);
   const auto affordable = static_cast<TokenPos>(
       std::min<ByteCount>(fresh * snapshot / share, static_cast<ByteCount>(fresh)));
   return {std::max({sparse_distance(core), affordable, least}), false};
@@ -71,7 +71,7 @@ bool worth_its_end(const CacheCore& core, TokenPos length, TokenPos last) {
   const auto behind = static_cast<ByteCount>(length - last);
   const plan::StartCosts now = core.start_costs();
   if (behind == 0 || !core.memory.could_hold(length)) return false;
-  return behind * now.token + now.any_token > core.memory.snapshot_bytes(length);
+  return behind * now.token + now.any_token > core.memory.copier.snapshot_bytes(length);
 }
 
 // A slot's own places are thinned as they are taken, so it is offered every cut.

@@ -129,7 +129,7 @@ StoreRequest Checkpointer::request_for(SlotId slot, const plan::Checkpoint& chec
   request.tokens = core_.slots.keys(held).first(static_cast<std::size_t>(checkpoint.position));
   request.marks = marks_of(checkpoint.kind);
   if (off_grid) request.marks = request.marks | Hint::kOffGrid;
-  request.odds = odds_of(checkpoint.kind, core_.memory.policy());
+  request.odds = odds_of(checkpoint.kind, core_.options.memory.eviction);
   request.newcomer = held.newcomer;
   request.now = core_.now;
   return request;
@@ -172,10 +172,10 @@ bool Checkpointer::goes_to_memory(const LiveSlot& held, const plan::Checkpoint& 
 // With the rows of `rows` tokens copied before.
 ByteCount Checkpointer::bytes_of(const LiveSlot& held, const plan::Checkpoint& checkpoint,
                                  TokenPos rows) const {
-  const ByteCount snapshot = core_.memory.snapshot_bytes(checkpoint.position);
+  const ByteCount snapshot = core_.memory.copier.snapshot_bytes(checkpoint.position);
   if (!goes_to_memory(held, checkpoint)) return snapshot;
   const TokenPos missing = std::max(checkpoint.position - std::max(held.stored_upto, rows), 0);
-  return static_cast<ByteCount>(missing) * core_.memory.bytes_per_token() + snapshot;
+  return static_cast<ByteCount>(missing) * core_.memory.copier.bytes_per_token() + snapshot;
 }
 
 ByteCount Checkpointer::bytes_due(SlotId slot, TokenPos end) const {
@@ -205,7 +205,7 @@ void Checkpointer::copy_postponed(SlotId slot, ByteCount bytes, Receipt& receipt
 bool Checkpointer::copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receipt) {
   LiveSlot& held = core_.slots[slot];
   const plan::Checkpoint& checkpoint = held.postponed->checkpoint;
-  const ByteCount row = core_.memory.bytes_per_token();
+  const ByteCount row = core_.memory.copier.bytes_per_token();
   const TokenPos from = std::max(held.stored_upto, held.postponed->rows);
   if (row == 0 || from >= checkpoint.position || !goes_to_memory(held, checkpoint)) return false;
   const auto left = static_cast<ByteCount>(checkpoint.position - from);
@@ -213,7 +213,7 @@ bool Checkpointer::copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receip
   // Whole blocks: what lies behind the last one is copied with the next piece.
   const TokenPos blocks = std::max((from + some) / kBlockTokens, from / kBlockTokens + 1);
   const TokenPos to = std::min(blocks * kBlockTokens, checkpoint.position);
-  const bool all = to == checkpoint.position && core_.memory.snapshot_bytes(to) == 0;
+  const bool all = to == checkpoint.position && core_.memory.copier.snapshot_bytes(to) == 0;
   if (all) return false;
 
   StoreRequest request = request_for(slot, {to, checkpoint.kind}, false);
@@ -240,10 +240,10 @@ ByteCount Checkpointer::slot_allowance() const {
       core_.options.slot_snapshots <= 0) {
     return 0;
   }
-  const ByteCount handful = core_.memory.snapshot_bytes(core_.engine.context_tokens()) *
+  const ByteCount handful = core_.memory.copier.snapshot_bytes(core_.engine.context_tokens()) *
                             static_cast<ByteCount>(core_.options.slot_snapshots) *
                             core_.slots.count();
-  return handful > core_.memory.budget() ? handful - core_.memory.budget() : 0;
+  return handful > core_.memory.budget.total() ? handful - core_.memory.budget.total() : 0;
 }
 
 // Returns whether it is kept there. The logits of a whole prompt are kept with memory's state
@@ -256,14 +256,14 @@ bool Checkpointer::keep_in_slot(SlotId slot, const plan::Checkpoint& checkpoint,
   offer.at = checkpoint;
   offer.off_grid = !std::ranges::binary_search(held.grid, checkpoint.position);
   offer.path_end = std::max(length_of(held.prompt), length_of(held.tokens));
-  offer.bytes = core_.memory.snapshot_bytes(checkpoint.position);
+  offer.bytes = core_.memory.copier.snapshot_bytes(checkpoint.position);
   offer.allowance = slot_allowance();
   if (offer.allowance == 0) return false;
   bool copied = false;
   const ByteCount kept = places_.put(slot, offer, [&]() -> SnapshotPtr {
     if (held_by_memory != nullptr) return held_by_memory;
     copied = true;
-    return core_.memory.take_snapshot(slot, core_.slots.keys(held));
+    return core_.memory.copier.take_snapshot(slot, length_of(core_.slots.keys(held)));
   });
   if (copied) receipt.bytes_out += kept;
   return kept > 0;

@@ -95,10 +95,10 @@ bool ColdStates::choose(ColdFetch& fetch, const Prompt& prompt, const StartChoic
   input.rows_held = outlook.match.covered;
   input.ms_per_token = core_.costs.ms_per_token();
   input.bytes_per_ms = core_.lower->bytes_per_ms();
-  input.bytes_max = core_.memory.budget();
+  input.bytes_max = core_.memory.budget.total();
   auto choice = choose_cold(fetch.look->value(), input);
   if (!choice || !core_.memory.could_hold(choice->position)) return false;
-  auto room = core_.memory.hold_room(choice->bytes, outlook.match.node, core_.now);
+  auto room = core_.memory.room.hold_room(choice->bytes, outlook.match.node, core_.now);
   if (!room) return false;
   fetch.room = std::move(*room);
   fetch.choice = *choice;
@@ -174,7 +174,7 @@ std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match
     place.snapshot = core_.memory.tree().snapshot(stop->node);
     place.marks = stop->marks;
     place.role = goes_on ? PlaceRole::kGoesOn : shared ? PlaceRole::kShared : PlaceRole::kStep;
-    if (stop->has_snapshot) place.bytes = core_.memory.snapshot_bytes(stop->position);
+    if (stop->has_snapshot) place.bytes = core_.memory.copier.snapshot_bytes(stop->position);
     if (asked_again) place.logits = logits;
     if (asked_again) place.bytes += logits->bytes.size();
     place.needs_snapshot = stop->has_snapshot;
@@ -187,7 +187,7 @@ std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match
 
 void ColdStates::persist(SpaceKey space, TokenSpan keys) {
   if (core_.lower == nullptr || !core_.memory.enabled() || keys.empty()) return;
-  const tree::Match match = core_.memory.match(space, keys);
+  const tree::Match match = core_.memory.tree().match(space, keys);
   const tree::StateNeeds& needs = core_.memory.tree().needs();
   KeptPath path;
   path.space = space;
@@ -201,7 +201,7 @@ void ColdStates::persist(SpaceKey space, TokenSpan keys) {
       path.rows.push_back({use.block, use.range});
     }
   }
-  path.bytes_per_token = needs.blocks ? core_.memory.bytes_per_token() : 0;
+  path.bytes_per_token = needs.blocks ? core_.memory.copier.bytes_per_token() : 0;
   path.needs_places = needs.snapshot;
   core_.lower->keep(std::move(path));
 }

@@ -8,7 +8,7 @@ ByteCount LiveStates::evacuate(SlotId slot) {
   // nothing makes way for it.
   const TokenPos unsaved = core_.storable_length(held) - held.stored_upto;
   const bool essential = unsaved >= scarce_distance(core_);
-  const bool fits = core_.unsaved_bytes(held) <= core_.memory.room();
+  const bool fits = core_.unsaved_bytes(held) <= core_.memory.budget.free();
   StoreOutcome outcome;
   if (essential || fits) {
     outcome = store(slot, essential ? Priority::kEssential : Priority::kIfThereIsRoom);
@@ -26,7 +26,7 @@ StoreOutcome LiveStates::store(SlotId slot, Priority priority) {
   const LiveSlot& held = core_.slots[slot];
   const TokenPos length = core_.storable_length(held);
   if (length == 0) return {};
-  const plan::EvictionPolicy& policy = core_.memory.policy();
+  const plan::EvictionPolicy& policy = core_.options.memory.eviction;
   StoreRequest request;
   request.slot = slot;
   request.space = held.space;
@@ -63,7 +63,7 @@ bool LiveStates::keep_idle() {
     const ByteCount unsaved = core_.unsaved_bytes(held);
     if (!held.idle() || unsaved == 0 || held.offered == length) continue;
     // Nothing makes way for what lies in a slot as well, unless it goes on to the tier below.
-    if (core_.lower == nullptr && unsaved > core_.memory.room()) continue;
+    if (core_.lower == nullptr && unsaved > core_.memory.budget.free()) continue;
     held.offered = length;
     any = true;
     if (!keep(slot)) continue;

@@ -32,8 +32,8 @@ void MeasuredCosts::note_moved(ByteCount bytes, double ms) {
 plan::StartCosts MeasuredCosts::start_costs(const MemoryTier& memory,
                                             TokenPos context_tokens) const {
   plan::StartCosts costs;
-  costs.bytes_per_token = memory.bytes_per_token();
-  costs.bytes_per_snapshot = memory.snapshot_bytes(context_tokens);
+  costs.bytes_per_token = memory.copier.bytes_per_token();
+  costs.bytes_per_snapshot = memory.copier.snapshot_bytes(context_tokens);
   costs.any_token = kAnyTokenCost;
   if (ms_per_token_ > 0.0) {
     // Clamped first: what was measured may be anything, and a number may not hold it.

@@ -26,7 +26,7 @@ LogitsPtr PromptLogits::find(const EndKey& key) {
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return nullptr;
   const auto entry = found->second;
-  if (!memory_.intact(entry->logits->bytes, entry->logits->checksum)) {
+  if (!memory_.quarantine.intact(entry->logits->bytes, entry->logits->checksum)) {
     drop(entry);
     return nullptr;
   }
@@ -43,11 +43,11 @@ void PromptLogits::put(const EndKey& key, LogitsPtr logits) {
   const ByteCount size = logits->bytes.size();
   if (const auto old = by_key_.find(key); old != by_key_.end()) drop(old->second);
   if (size == 0 || size > limit_) return;
-  while (!entries_.empty() && (bytes_ + size > limit_ || memory_.room() < size)) {
+  while (!entries_.empty() && (bytes_ + size > limit_ || memory_.budget.free() < size)) {
     drop(std::prev(entries_.end()));
   }
-  if (memory_.room() < size) return;
-  entries_.push_front({key, std::move(logits), RoomHold(memory_, size)});
+  if (memory_.budget.free() < size) return;
+  entries_.push_front({key, std::move(logits), RoomHold(memory_.budget, size)});
   by_key_[key] = entries_.begin();
   bytes_ += size;
 }
@@ -68,8 +68,8 @@ std::vector<std::string> PromptLogits::check() const {
   std::vector<std::string> violations;
   ByteCount bytes = 0;
   for (const Entry& entry : entries_) bytes += entry.logits->bytes.size();
-  if (bytes != bytes_ || bytes_ > limit_) violations.emplace_back("N1: bytes of logits");
-  if (by_key_.size() != entries_.size()) violations.emplace_back("N2: entries of logits");
+  if (bytes != bytes_ || bytes_ > limit_) violations.emplace_back("LOGITS-1: bytes of logits");
+  if (by_key_.size() != entries_.size()) violations.emplace_back("LOGITS-2: entries of logits");
   return violations;
 }
 

@@ -12,8 +12,8 @@
 // their bytes are taken from memory's budget (RoomHold).
 //
 // Invariants, verified by check():
-//   N1  the bytes held are those of the logits, and no more than the limit
-//   N2  each prompt has one entry
+//   LOGITS-1  the bytes held are those of the logits, and no more than the limit
+//   LOGITS-2  each prompt has one entry
 //
 // One owning thread, that of the engine.
 #pragma once

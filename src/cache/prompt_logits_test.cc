@@ -22,7 +22,7 @@ class Ends : public ::testing::Test {
   void TearDown() override {
     EXPECT_EQ(ends_.check(), std::vector<std::string>{});
     EXPECT_EQ(memory_.check(), std::vector<std::string>{});
-    EXPECT_EQ(memory_.room(), kBudget - ends_.bytes());
+    EXPECT_EQ(memory_.budget.free(), kBudget - ends_.bytes());
   }
 
   static constexpr ByteCount kBudget = 1000;
@@ -60,12 +60,12 @@ TEST_F(Ends, ALaterOneTakesTheRoomOfItsLike) {
 }
 
 TEST_F(Ends, NothingElseMakesWay) {
-  const RoomHold others(memory_, kBudget - kOne);
+  const RoomHold others(memory_.budget, kBudget - kOne);
   ends_.put(key(0), logits(1.0F));
   ends_.put(key(1), logits(1.0F));
   EXPECT_TRUE(ends_.holds(key(1)) && !ends_.holds(key(0)));
   ends_.clear();
-  const RoomHold the_rest(memory_, kOne);
+  const RoomHold the_rest(memory_.budget, kOne);
   ends_.put(key(2), logits(1.0F));
   EXPECT_EQ(ends_.bytes(), 0U);
 }

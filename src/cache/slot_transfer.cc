@@ -15,10 +15,10 @@ std::optional<SlotState> SlotTransfer::copy_out(SlotId slot) {
   CHECK(held.idle());
   TokenPos length = core_.storable_length(held);
   if (length == 0)
-    length = core_.memory.match(held.space, core_.slots.keys(held)).restorable(held.exact);
+    length = core_.memory.tree().match(held.space, core_.slots.keys(held)).restorable(held.exact);
   if (length == 0) return std::nullopt;
   const auto count = static_cast<std::size_t>(length);
-  auto parts = core_.memory.collect(slot, held.space, core_.slots.keys(held).first(count));
+  auto parts = core_.memory.held.collect(slot, held.space, core_.slots.keys(held).first(count));
   if (!parts) return std::nullopt;
   SlotState state;
   state.space = held.space;
@@ -38,7 +38,7 @@ Result<void> SlotTransfer::bring_in(SlotId slot, const SlotState& state) {
   CHECK(state.keys.size() == (core_.options.deterministic ? state.tokens.size() : 0));
   if (core_.unsaved_bytes(held) > 0) live_.evacuate(slot);
   const HeldParts parts{state.rows, state.snapshot};
-  const auto moved = core_.memory.restore(slot, state.tokens, parts);
+  const auto moved = core_.memory.copier.restore(slot, state.tokens, parts);
   live_.forget(slot);  // of what it held
   if (!moved) return moved.error();
   held.space = state.space;
@@ -55,7 +55,7 @@ Result<void> SlotTransfer::bring_in(SlotId slot, const SlotState& state) {
 // What the companion lacks it does without.
 void SlotTransfer::bring_companion(SlotId slot, const HeldParts& parts) {
   if (core_.companion == nullptr) return;
-  const CompanionHolding held = core_.memory.companion_parts(parts);
+  const CompanionHolding held = core_.memory.copier.companion_parts(parts);
   engine::CompanionPoint point;
   point.tokens = core_.slots[slot].tokens;
   point.rows = held.rows;

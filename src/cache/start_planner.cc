@@ -35,7 +35,7 @@ plan::LiveState StartPlanner::describe(SlotId slot, const Prompt& prompt, const 
 StartChoice StartPlanner::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
                                     Cuts cuts) const {
   StartChoice choice;
-  choice.match = core_.memory.match(prompt.space, prompt.keys);
+  choice.match = core_.memory.tree().match(prompt.space, prompt.keys);
   std::vector<plan::LiveState> states;
   for (const SlotId slot : slots) states.push_back(describe(slot, prompt, choice.match, cuts));
   const tree::Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};

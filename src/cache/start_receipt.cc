@@ -97,11 +97,11 @@ Missing StartReceipt::missing(bool planned_around) const {
     missing.position = known;
     return missing;
   }
-  if (!core_.memory.enabled() && !core_.memory.retired()) {
+  if (!core_.memory.enabled() && !core_.memory.budget.retired()) {
     missing.why = MissReason::kCacheOff;
     return missing;
   }
-  const tree::Match match = core_.memory.match(prompt_.space, prompt_.keys);
+  const tree::Match match = core_.memory.tree().match(prompt_.space, prompt_.keys);
   if (const tree::Stop* stop = deepest_evicted(match, known)) return why_evicted(*stop);
   missing.why = planned_around ? MissReason::kDeclined : MissReason::kNeverTaken;
   return missing;

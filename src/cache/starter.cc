@@ -32,8 +32,8 @@ LogitsPtr Starter::begin(const Prompt& prompt, const StartChoice& choice, Receip
   const JournaledCall call(core_.journal,
                            [&](CacheJournal& to) { to.begin(prompt, start.slot, receipt); });
   const auto passed = static_cast<tree::Tick>(env::ms_between(started_, core_.clock.now()));
-  core_.now = core_.memory.begin_request(prompt.reuse ? &choice.match : nullptr,
-                                         std::max(core_.now, passed));
+  core_.now = core_.memory.room.begin_request(prompt.reuse ? &choice.match : nullptr,
+                                              std::max(core_.now, passed));
   StartReceipt facts(core_, planner_, seen_, prompt, receipt);
   facts.describe(choice);
   Way way = with_logits(start, choice);
@@ -70,20 +70,20 @@ Starter::Way Starter::around(const Start& start, int failures) {
 Starter::Obstacle Starter::carry_out(const Start& start, const StartChoice& choice) {
   // What is kept of the slot's last conversation must not push out what is needed, and the plan's
   // nodes must stay what they are until all is done.
-  tree::Pin needed = core_.memory.pin(choice.match.node);
+  tree::Pin needed = core_.memory.room.pin(choice.match.node);
   for (const plan::StartAction& action : choice.plan.actions) {
     const Obstacle obstacle = std::visit([&](const auto& one) { return act(one, start); }, action);
     if (obstacle == Obstacle::kNone) continue;
     needed.release();
     const auto kept = static_cast<std::size_t>(choice.plan.keep);
     if (obstacle == Obstacle::kNotRestored) {
-      core_.memory.quarantine(start.prompt.space, start.prompt.keys.first(kept), core_.now);
+      core_.memory.quarantine.remove(start.prompt.space, start.prompt.keys.first(kept), core_.now);
     }
-    if (obstacle == Obstacle::kOwnNotRestored) core_.memory.count_damaged();
+    if (obstacle == Obstacle::kOwnNotRestored) core_.memory.quarantine.count_damaged();
     return obstacle;
   }
   needed.release();
-  core_.memory.forget_beyond_limits();
+  core_.memory.room.forget_beyond_limits();
   return Obstacle::kNone;
 }
 
@@ -106,7 +106,7 @@ Starter::Obstacle Starter::act(const plan::LoadSnapshot& action, const Start& st
       action.node ? nullptr : checkpointer_.places().find(start.slot, action.position);
   CHECK(action.node || own != nullptr);
   const auto bytes = own != nullptr
-                         ? core_.memory.load_snapshot(start.slot, *own)
+                         ? core_.memory.copier.load_snapshot(start.slot, *own)
                          : core_.memory.load_snapshot(start.slot, action.node, core_.now);
   if (!bytes) return own != nullptr ? Obstacle::kOwnNotRestored : Obstacle::kNotRestored;
   live_.shorten(start.slot, action.position);
@@ -182,7 +182,8 @@ void Starter::bring_companion(const Start& start) {
   const TokenSpan tokens = core_.slots[start.slot].tokens;
   CompanionHolding held;
   if (!tokens.empty()) {
-    held = core_.memory.companion_state(start.prompt.space, start.prompt.keys.first(tokens.size()));
+    held = core_.memory.held.companion_state(start.prompt.space,
+                                             start.prompt.keys.first(tokens.size()));
   }
   const SnapshotPtr own = checkpointer_.places().find(start.slot, length_of(tokens));
   if (held.place.bytes.empty() && own != nullptr) held.place = own->companion();

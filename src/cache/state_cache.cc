@@ -94,7 +94,7 @@ ByteCount StateCache::clear() {
   const ByteCount logits = core_.ends.bytes();
   core_.ends.clear();
   seen_.clear();
-  return places + logits + core_.memory.clear();
+  return places + logits + core_.memory.room.clear();
 }
 
 void StateCache::distrust(SpaceKey space, const std::string& why) {
@@ -107,7 +107,7 @@ void StateCache::distrust(SpaceKey space, const std::string& why) {
     core_.engine.clear(slot);
     live_.forget(slot);
   }
-  core_.memory.retire(core_.now);
+  core_.memory.room.retire(core_.now);
 }
 
 std::vector<std::string> StateCache::check() const {

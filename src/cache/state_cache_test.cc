@@ -44,7 +44,7 @@ class CacheOnOneSlot : public ::testing::Test {
 
   Hints marks_at_the_end_of(Tokens tokens) {
     tokens.insert(tokens.end(), {7, 8});
-    const tree::Match match = cache_.memory().match(kSpace, tokens);
+    const tree::Match match = cache_.memory().tree().match(kSpace, tokens);
     EXPECT_EQ(match.matched, length_of(tokens));
     return match.stops.empty() ? Hints() : match.stops.back().marks;
   }
@@ -155,8 +155,8 @@ class CacheThatPostpones : public ::testing::TestWithParam<engine::FakeKind> {
     }
     // What it writes next, after these tokens were brought back to the other slot.
     float next_after_restoring(TokenSpan tokens) {
-      const auto parts = cache.memory().parts_of(kSpace, tokens);
-      if (!parts || !cache.memory().restore(kOther, tokens, *parts).ok()) return -1.0F;
+      const auto parts = cache.memory().held.parts_of(kSpace, tokens);
+      if (!parts || !cache.memory().copier.restore(kOther, tokens, *parts).ok()) return -1.0F;
       const Token more = 65;
       EXPECT_TRUE(engine.prefill(kOther, {&more, 1}, engine::LogitsOf::kLastToken).ok());
       const auto logits = engine.logits(kOther, 0);

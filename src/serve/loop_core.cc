@@ -44,7 +44,9 @@ LoopCore::LoopCore(engine::Engine& its_engine, const engine::TextModel& its_text
           cache_options(options), parts.journal),
       slots(empty_slots(engine.slot_count())),
       pace(options.pace) {
-  cache.memory().on_evicted = [this](const plan::Victim& victim) { observer.on_evicted(victim); };
+  cache.memory().room.on_evicted = [this](const plan::Victim& victim) {
+    observer.on_evicted(victim);
+  };
   if (parts.companion != nullptr) totals.companion = parts.companion->name();
 }
 

@@ -93,7 +93,7 @@ ProofRun::Outcome ProofRun::measure_gap() {
 }
 
 ProofRun::Outcome ProofRun::compare() {
-  const auto parts = memory_.parts_of(noted_.space, noted_.keys);
+  const auto parts = memory_.held.parts_of(noted_.space, noted_.keys);
   const TokenSpan restored = TokenSpan(noted_.tokens).first(noted_.keys.size());
   std::vector<float> row;
   if (!parts || !cache::restore_parts(engine_, slot_, restored, *parts) ||

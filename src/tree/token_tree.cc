@@ -124,6 +124,7 @@ ByteTotals TokenTree::bytes() const { return core_->ledger().totals(); }
 std::uint64_t TokenTree::token_count() const { return core_->token_count(); }
 std::uint64_t TokenTree::ghost_tokens() const { return core_->ghost_tokens(); }
 std::size_t TokenTree::node_count() const { return core_->node_count(); }
+std::size_t TokenTree::snapshot_count() const { return core_->with_snapshot().size(); }
 std::size_t TokenTree::pin_count() const { return core_->pin_count(); }
 const StateNeeds& TokenTree::needs() const { return core_->needs(); }
 

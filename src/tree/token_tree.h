@@ -171,6 +171,7 @@ class TokenTree {
   [[nodiscard]] std::uint64_t token_count() const;
   [[nodiscard]] std::uint64_t ghost_tokens() const;
   [[nodiscard]] std::size_t node_count() const;  // roots included
+  [[nodiscard]] std::size_t snapshot_count() const;
   [[nodiscard]] std::size_t pin_count() const;
   [[nodiscard]] const StateNeeds& needs() const;
 

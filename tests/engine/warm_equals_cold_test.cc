@@ -170,7 +170,7 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
   server.run(prompt);
   server.run(turn(40, 5));
   const cache::MemoryTier& memory = server.cache().memory();
-  const tree::Match match = memory.match(kSpace, server.keys(prompt));
+  const tree::Match match = memory.tree().match(kSpace, server.keys(prompt));
   ASSERT_FALSE(match.stops.empty());
   std::vector<std::span<const std::byte>> places;
   for (const tree::Stop& stop : match.stops) {
