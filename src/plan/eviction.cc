@@ -104,32 +104,35 @@ ByteCount mean_bytes_per_token(const tree::TokenTree& tree) {
 // Of the tips that shared rows with one that went this many are looked at again at once.
 constexpr std::size_t kTipsSharing = 4;
 
-class Evictor {
+// Who may go, and for how much. Looked at again after each eviction, which changes both.
+class Candidates {
  public:
-  Evictor(tree::TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
+  Candidates(const tree::TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
       : tree_(tree),
         request_(request),
         policy_(policy),
-        bytes_per_token_(mean_bytes_per_token(tree)),
-        next_snapshot_(tree.oldest(tree::Held::kSnapshot)),
-        next_rows_(tree.oldest(tree::Held::kBlocks)) {
+        bytes_per_token_(mean_bytes_per_token(tree)) {
     note_growing_path();
   }
 
-  std::vector<Victim> run() {
-    while (freed_ < request_.needed) {
-      if (const auto least = take_least()) {
-        evict(*least);
-      } else if (!look_further()) {
-        break;
-      }
-    }
-    return std::move(victims_);
+  [[nodiscard]] std::optional<Candidate> look_at(tree::NodeId node, tree::Held held) const {
+    if (!tree_.alive(node)) return std::nullopt;
+    return look_at(tree_.facts(node), held);
+  }
+  [[nodiscard]] std::optional<Candidate> look_at(const tree::NodeFacts& facts,
+                                                 tree::Held held) const {
+    return held == tree::Held::kSnapshot ? as_snapshot(facts) : as_rows(facts);
+  }
+
+  // An eviction may part edges, so the path is noted again after each.
+  void note_growing_path() {
+    tree::NodeId at = request_.growing.node;
+    if (!at || !tree_.alive(at)) return;
+    growing_path_.clear();
+    for (; at; at = tree_.facts(at).parent) growing_path_.insert(at);
   }
 
  private:
-  // -- who may go ----------------------------------------------------------------
-
   [[nodiscard]] bool is_growing(const tree::NodeFacts& facts) const {
     return growing_path_.contains(facts.node);
   }
@@ -167,17 +170,37 @@ class Evictor {
     return rows;
   }
 
-  [[nodiscard]] std::optional<Candidate> look_at(tree::NodeId node, tree::Held held) const {
-    if (!tree_.alive(node)) return std::nullopt;
-    return held == tree::Held::kSnapshot ? as_snapshot(tree_.facts(node))
-                                         : as_rows(tree_.facts(node));
+  const tree::TokenTree& tree_;
+  const RoomRequest& request_;
+  const EvictionPolicy& policy_;
+  const ByteCount bytes_per_token_;
+  std::set<tree::NodeId> growing_path_;
+};
+
+class Evictor {
+ public:
+  Evictor(tree::TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
+      : tree_(tree),
+        request_(request),
+        candidates_max_(policy.candidates_max),
+        all_(tree, request, policy),
+        next_snapshot_(tree.oldest(tree::Held::kSnapshot)),
+        next_rows_(tree.oldest(tree::Held::kBlocks)) {}
+
+  std::vector<Victim> run() {
+    while (freed_ < request_.needed) {
+      if (const auto least = take_least()) {
+        evict(*least);
+      } else if (!look_further()) {
+        break;
+      }
+    }
+    return std::move(victims_);
   }
 
-  void consider_rows(const tree::NodeFacts& facts) {
-    if (const auto rows = as_rows(facts)) candidates_.push(*rows);
-  }
-  void consider_snapshot(const tree::NodeFacts& facts) {
-    if (const auto snapshot = as_snapshot(facts)) candidates_.push(*snapshot);
+ private:
+  void consider(const tree::NodeFacts& facts, tree::Held held) {
+    if (const auto candidate = all_.look_at(facts, held)) waiting_.push(*candidate);
   }
 
   // -- looking, oldest first -------------------------------------------------------
@@ -195,9 +218,9 @@ class Evictor {
 
   bool look_through(tree::Held held, tree::NodeId& next) {
     std::size_t seen = 0;
-    for (; next && seen < policy_.candidates_max; ++seen) {
+    for (; next && seen < candidates_max_; ++seen) {
       const tree::NodeFacts facts = tree_.facts(next);
-      held == tree::Held::kSnapshot ? consider_snapshot(facts) : consider_rows(facts);
+      consider(facts, held);
       next = tree_.newer(held, next);
     }
     return seen > 0;
@@ -205,13 +228,13 @@ class Evictor {
 
   // The least valuable candidate, if it may go.
   std::optional<Candidate> take_least() {
-    while (!candidates_.empty() && candidates_.top().value < request_.worth) {
-      const Candidate then = candidates_.top();
-      candidates_.pop();
-      const auto now = look_at(then.node, then.held);
+    while (!waiting_.empty() && waiting_.top().value < request_.worth) {
+      const Candidate then = waiting_.top();
+      waiting_.pop();
+      const auto now = all_.look_at(then.node, then.held);
       if (!now) continue;  // it went already
       if (now->value <= then.value) return now;
-      candidates_.push(*now);
+      waiting_.push(*now);
     }
     return std::nullopt;
   }
@@ -228,7 +251,7 @@ class Evictor {
     victims_.push_back({victim.held, victim.node, facts.range.end, *freed, victim.reason});
     if (freed_ >= request_.needed) return;
 
-    note_growing_path();
+    all_.note_growing_path();
     look_upward_from(facts);
     if (victim.held == tree::Held::kSnapshot) look_at_tips_sharing(facts);
     if (from > facts.range.begin && !tree_.alive(victim.node)) look_again_at_rows();
@@ -265,8 +288,8 @@ class Evictor {
       const tree::NodeFacts facts = tree_.facts(at);
       if (facts.pinned) return;
       mend_walk(facts);
-      consider_rows(facts);
-      consider_snapshot(facts);
+      consider(facts, tree::Held::kBlocks);
+      consider(facts, tree::Held::kSnapshot);
       const bool has_state = tree_.needs().snapshot ? facts.has_snapshot : facts.row_tokens > 0;
       if (has_state || !facts.hints.has(Hint::kTip)) return;
       at = facts.parent;
@@ -278,7 +301,8 @@ class Evictor {
     const tree::NodeId at = tree_.alive(gone.node) ? gone.node : gone.parent;
     if (!at || !tree_.alive(at)) return;
     for (const tree::NodeId tip : tree_.tips_sharing(at, kTipsSharing)) {
-      if (const auto candidate = look_at(tip, tree::Held::kSnapshot)) candidates_.push(*candidate);
+      if (const auto candidate = all_.look_at(tip, tree::Held::kSnapshot))
+        waiting_.push(*candidate);
     }
   }
 
@@ -295,23 +319,14 @@ class Evictor {
     look_through(tree::Held::kBlocks, next_rows_);
   }
 
-  // An eviction may part edges, so the path is noted again after each.
-  void note_growing_path() {
-    tree::NodeId at = request_.growing.node;
-    if (!at || !tree_.alive(at)) return;
-    growing_path_.clear();
-    for (; at; at = tree_.facts(at).parent) growing_path_.insert(at);
-  }
-
   tree::TokenTree& tree_;
   const RoomRequest& request_;
-  const EvictionPolicy& policy_;
-  ByteCount bytes_per_token_;
+  const std::size_t candidates_max_;  // in one lot
+  Candidates all_;
   tree::NodeId next_snapshot_;  // the oldest that has not been looked at; none: all have
   tree::NodeId next_rows_;
   std::optional<std::size_t> victims_before_;  // the last lot was looked at
-  std::priority_queue<Candidate> candidates_;
-  std::set<tree::NodeId> growing_path_;
+  std::priority_queue<Candidate> waiting_;     // under the value they had when looked at
   std::vector<Victim> victims_;
   ByteCount freed_ = 0;
 };

@@ -7,12 +7,6 @@ namespace holdfast::plan {
 
 namespace {
 
-// What a time counts when the next one is noted.
-constexpr double kFading = 0.6;
-// Pieces are told apart from their size where they differ at least this much.
-constexpr double kToldApart = 0.02;
-// Before any copy was measured: two gigabytes in a second, which is slow.
-constexpr double kCopyMsPerByte = 5e-7;
 // Pieces of a chunk are whole rows of the engine's kernels.
 constexpr TokenPos kPieceUnit = 32;
 // A gap with more work than this part of a step is noticed.
@@ -29,72 +23,24 @@ constexpr double kStepShare = 0.125;
 
 }  // namespace
 
-// --- times ---------------------------------------------------------------------------
-
-void PieceTimes::note(double pieces, double size, double ms) {
-  if (!(ms > 0.0) || !(size > 0.0) || !std::isfinite(ms)) return;
-  if (known()) ms = std::min(ms, std::max(2.0 * this->ms(pieces, size), ms / 8.0));
-  for (double* sum :
-       {&weight_, &pieces_pieces_, &pieces_size_, &size_size_, &pieces_ms_, &size_ms_}) {
-    *sum *= kFading;
-  }
-  weight_ += 1.0;
-  pieces_pieces_ += pieces * pieces;
-  pieces_size_ += pieces * size;
-  size_size_ += size * size;
-  pieces_ms_ += pieces * ms;
-  size_ms_ += size * ms;
-}
-
-// Least squares; neither price is negative.
-PieceTimes::Prices PieceTimes::prices() const {
-  const double both = pieces_pieces_ * size_size_;
-  const double apart = both - pieces_size_ * pieces_size_;
-  const Prices by_size{0.0, size_ms_ / size_size_};
-  if (apart < kToldApart * both) return by_size;
-  const double piece = (pieces_ms_ * size_size_ - size_ms_ * pieces_size_) / apart;
-  const double size = (size_ms_ * pieces_pieces_ - pieces_ms_ * pieces_size_) / apart;
-  if (piece < 0.0) return by_size;
-  if (size < 0.0) return {pieces_ms_ / pieces_pieces_, 0.0};
-  return {piece, size};
-}
-
-double PieceTimes::ms(double pieces, double size) const {
-  if (!known()) return 0.0;
-  const Prices now = prices();
-  return pieces * now.piece + size * now.size;
-}
-
-double TurnPace::read_ms(TokenPos tokens) const {
-  return reading_.ms(1.0, static_cast<double>(tokens));
-}
-
-double TurnPace::copy_ms(ByteCount bytes) const {
-  const auto size = static_cast<double>(bytes);
-  return copying_.known() ? copying_.ms(1.0, size) : size * kCopyMsPerByte;
-}
-
 // --- what may be done ------------------------------------------------------------------
 
 double TurnPace::limit_ms() const {
   if (options_.target_ms <= 0.0) return std::numeric_limits<double>::infinity();
   double limit = options_.target_ms;
-  if (reading_.known()) {
-    const double batch = kBatchesInGap * read_ms(options_.tokens_max);
+  if (times_.knows_reading()) {
+    const double batch = kBatchesInGap * times_.read_ms(options_.tokens_max);
     limit = std::min(limit, std::max(batch, kUnnoticedMs));
   }
   return std::max(limit, step_ms_);
 }
 
-// Rounded to whole steps.
-bool TurnPace::resting() const {
-  return options_.target_ms > 0.0 && quiet_ < 0 && owed_ms_ > step_ms_ / 2;
-}
+bool TurnPace::resting() const { return options_.target_ms > 0.0 && rests_.owed(step_ms_); }
 
 // As few pieces as fit the limit, and about equally long.
 TokenPos TurnPace::piece_of(TokenPos wanted) const {
   TokenPos longest = options_.chunk_min;
-  while (longest + kPieceUnit <= wanted && read_ms(longest + kPieceUnit) <= limit_ms()) {
+  while (longest + kPieceUnit <= wanted && times_.read_ms(longest + kPieceUnit) <= limit_ms()) {
     longest += kPieceUnit;
   }
   const TokenPos pieces = (wanted + longest - 1) / longest;
@@ -107,16 +53,16 @@ TokenPos TurnPace::piece_of(TokenPos wanted) const {
 TokenPos TurnPace::tokens_to_read(TokenPos wanted, Chunks chunks) const {
   if (resting()) return 0;
   if (gap_.tokens > 0) {
-    const bool known = reading_.known() || options_.target_ms <= 0.0;
+    const bool known = times_.knows_reading() || options_.target_ms <= 0.0;
     if (!known || gap_.tokens + wanted > options_.tokens_max) return 0;
   }
-  const double ms = read_ms(wanted);
+  const double ms = times_.read_ms(wanted);
   if (fits(ms) && (chunks == Chunks::kWhole || ms <= limit_ms())) return wanted;
   if (gap_.begun) return 0;
   return piece_of(wanted);
 }
 
-bool TurnPace::may_copy(ByteCount bytes) const { return fits(copy_ms(bytes)); }
+bool TurnPace::may_copy(ByteCount bytes) const { return fits(times_.copy_ms(bytes)); }
 
 bool TurnPace::may_restore(ByteCount bytes) const {
   if (bytes == 0) return true;
@@ -125,10 +71,10 @@ bool TurnPace::may_restore(ByteCount bytes) const {
 
 ByteCount TurnPace::bytes_to_copy(ByteCount wanted) const {
   if (gap_.begun) return may_copy(wanted) ? wanted : 0;
-  const double ms = copy_ms(wanted);
+  const double ms = times_.copy_ms(wanted);
   if (ms <= limit_ms()) return wanted;
   // The price of a piece is paid for each of them.
-  const double piece = copy_ms(0);
+  const double piece = times_.copy_ms(0);
   const double share = std::max(limit_ms() - piece, 0.0) / (ms - piece);
   return std::max<ByteCount>(static_cast<ByteCount>(share * static_cast<double>(wanted)), 1);
 }
@@ -138,22 +84,18 @@ ByteCount TurnPace::bytes_to_copy(ByteCount wanted) const {
 void TurnPace::begin_read(TokenPos tokens) {
   gap_.begun = true;
   gap_.tokens += tokens;
-  gap_.expected_ms += read_ms(tokens);
-  unmeasured_ += tokens;
-  ++unmeasured_chunks_;
+  gap_.expected_ms += times_.read_ms(tokens);
+  times_.begin_read(tokens);
 }
 
 void TurnPace::note_read(double ms) {
-  if (unmeasured_chunks_ == 0) return;
-  reading_.note(unmeasured_chunks_, static_cast<double>(unmeasured_), ms);
-  unmeasured_ = 0;
-  unmeasured_chunks_ = 0;
+  if (!times_.note_read(ms)) return;
   gap_.expected_ms = 0.0;
   add_work(ms);
 }
 
 void TurnPace::note_copied(ByteCount bytes, double ms) {
-  copying_.note(1.0, static_cast<double>(bytes), ms);
+  times_.note_copied(bytes, ms);
   add_work(ms);
 }
 
@@ -171,39 +113,35 @@ void TurnPace::add_work(double ms) {
   if (ms > 0.0 && std::isfinite(ms)) gap_.ms += ms;
 }
 
-bool TurnPace::noticed() const { return gap_ms() > kNoticedShare * step_ms_; }
-
 void TurnPace::note_step(double ms, int writers, int readers) {
   if (!std::isfinite(ms) || ms < 0.0) ms = 0.0;
-  const double share = noticed() ? kStepShare / 4 : kStepShare;
-  if (noticed()) {
-    quiet_ = std::max(quiet_, 0) - options_.quiet_steps;
+  const bool noticed = gap_.all_ms() > kNoticedShare * step_ms_;
+  const double share = noticed ? kStepShare / 4 : kStepShare;
+  if (noticed) {
     const double more = std::max(writers - readers, 0);
-    owed_ms_ = gap_ms() * more / writers;
+    rests_.owe(gap_.all_ms() * more / writers);
   } else {
-    quiet_ = std::min(quiet_ + 1, kSavedGaps * options_.quiet_steps);
+    rests_.save_step();
   }
   if (ms > 0.0) step_ms_ += step_ms_ > 0.0 ? (ms - step_ms_) * share : ms;
-  owed_ms_ = std::max(owed_ms_ - ms, 0.0);
+  rests_.pay(ms);
   gap_ = {};
 }
 
 void TurnPace::nobody_writes() {
   gap_ = {};
-  quiet_ = std::max(quiet_, 0);
-  owed_ms_ = 0.0;
+  rests_.forgive();
 }
 
 std::vector<std::string> TurnPace::check() const {
-  std::vector<std::string> violations;
-  if (quiet_ < -options_.quiet_steps || quiet_ > kSavedGaps * options_.quiet_steps) {
-    violations.push_back("PACE-1: " + std::to_string(quiet_) + " quiet steps");
+  std::vector<std::string> violations = rests_.check();
+  for (const std::string& more : times_.check()) violations.push_back(more);
+  for (const double ms : {step_ms_, gap_.ms, gap_.expected_ms}) {
+    if (!std::isfinite(ms) || ms < 0.0) violations.push_back("TURN-1: " + std::to_string(ms));
   }
-  for (const double ms :
-       {step_ms_, gap_.ms, gap_.expected_ms, owed_ms_, reading_.ms(1.0, 64.0), copy_ms(1 << 20)}) {
-    if (!std::isfinite(ms) || ms < 0.0) violations.push_back("PACE-2: " + std::to_string(ms));
+  if (!gap_.begun && (gap_.all_ms() > 0.0 || gap_.tokens > 0)) {
+    violations.emplace_back("TURN-2: work in a gap that was not begun");
   }
-  if (!gap_.begun && (gap_ms() > 0.0 || gap_.tokens > 0)) violations.push_back("PACE-3");
   return violations;
 }
 

@@ -42,9 +42,8 @@
 // Where the clock stands still, nothing is ever known. Then one chunk is read in each gap.
 //
 // Invariants, verified by check():
-//   PACE-1  between -1 and kSavedGaps times `quiet_steps` quiet steps are saved up
-//   PACE-2  all times are finite, and none is negative
-//   PACE-3  a gap in which nothing was done has taken no time and read no tokens
+//   TURN-1  all times are finite, and none is negative; so are those of its parts
+//   TURN-2  a gap in which nothing was done has taken no time and read no tokens
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -54,38 +53,12 @@
 #include <string>
 #include <vector>
 
+#include "plan/quiet_steps.h"
+#include "plan/work_times.h"
 #include "state/parts.h"
 #include "state/tokens.h"
 
 namespace holdfast::plan {
-
-// How long work takes that has a price for each piece and one for its size: chunks and their
-// tokens, copies and their bytes. Fitted to the latest few times. Pieces that were all of one
-// size do not tell the two prices apart; then all of it is taken for the size's.
-class PieceTimes {
- public:
-  // This many pieces, which together have this size. Times of nothing are not noted. One that took
-  // more than twice as long as expected counts as twice: it waited for something.
-  void note(double pieces, double size, double ms);
-  [[nodiscard]] bool known() const { return weight_ > 0.0; }
-  // 0 until something is known.
-  [[nodiscard]] double ms(double pieces, double size) const;
-
- private:
-  struct Prices {
-    double piece = 0.0;
-    double size = 0.0;
-  };
-  [[nodiscard]] Prices prices() const;
-
-  // Sums over the latest notes, each counting less than the one after it.
-  double weight_ = 0.0;
-  double pieces_pieces_ = 0.0;
-  double pieces_size_ = 0.0;
-  double size_size_ = 0.0;
-  double pieces_ms_ = 0.0;
-  double size_ms_ = 0.0;
-};
 
 struct TurnPaceOptions {
   double target_ms = 250.0;    // 0: no limit, and no rests
@@ -95,12 +68,20 @@ struct TurnPaceOptions {
   int quiet_steps = 23;
 };
 
+// What was done between two steps of those who write.
+struct TurnGap {
+  bool begun = false;
+  bool restored = false;
+  double ms = 0.0;           // measured
+  double expected_ms = 0.0;  // of chunks whose time is not known yet
+  TokenPos tokens = 0;
+
+  [[nodiscard]] double all_ms() const { return ms + expected_ms; }
+};
+
 class TurnPace {
  public:
-  // Quiet steps are saved up for this many gaps: a prompt of 32K tokens in chunks of 2048.
-  static constexpr int kSavedGaps = 16;
-
-  explicit TurnPace(TurnPaceOptions options) : options_(options) {}
+  explicit TurnPace(TurnPaceOptions options) : options_(options), rests_(options.quiet_steps) {}
 
   // -- what may be done in the gap at hand, while somebody writes ---------------------
   [[nodiscard]] bool resting() const;
@@ -134,36 +115,21 @@ class TurnPace {
   void nobody_writes();
 
   // -- looking in ---------------------------------------------------------------------
-  [[nodiscard]] double read_ms(TokenPos tokens) const;
-  [[nodiscard]] double copy_ms(ByteCount bytes) const;
   // Work of the gap at hand so far.
-  [[nodiscard]] double gap_ms() const { return gap_.ms + gap_.expected_ms; }
+  [[nodiscard]] double gap_ms() const { return gap_.all_ms(); }
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
-  struct Gap {
-    bool begun = false;
-    bool restored = false;
-    double ms = 0.0;           // measured
-    double expected_ms = 0.0;  // of chunks whose time is not known yet
-    TokenPos tokens = 0;
-  };
-
   [[nodiscard]] double limit_ms() const;
   [[nodiscard]] bool fits(double ms) const { return !gap_.begun || gap_ms() + ms <= limit_ms(); }
   [[nodiscard]] TokenPos piece_of(TokenPos wanted) const;
   void add_work(double ms);
-  [[nodiscard]] bool noticed() const;
 
   const TurnPaceOptions options_;
-  PieceTimes reading_;
-  PieceTimes copying_;
+  WorkTimes times_;
+  QuietSteps rests_;
   double step_ms_ = 0.0;  // without work before it; 0: not known
-  Gap gap_;
-  TokenPos unmeasured_ = 0;  // tokens, and chunks, since note_read()
-  int unmeasured_chunks_ = 0;
-  int quiet_ = 0;         // steps saved up; negative: still to come
-  double owed_ms_ = 0.0;  // of steps, after which reading goes on in any case
+  TurnGap gap_;
 };
 
 }  // namespace holdfast::plan
