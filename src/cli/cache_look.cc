@@ -59,7 +59,7 @@ Result<CacheAnswer> verify_cache(const CacheCommandOptions& options,
         line.update(fraction(done, total));
         return true;
       },
-      options.rebuild ? tier::DiskStore::Rebuild::kYes : tier::DiskStore::Rebuild::kNo);
+      options.rebuild ? tier::Rebuild::kYes : tier::Rebuild::kNo);
   line.finish();
   report.damaged += before;
   return CacheAnswer{options.json ? verify_json(report) : verify_text(report, read_only),

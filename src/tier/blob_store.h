@@ -89,6 +89,10 @@ struct StoreStats {
   std::string last_failure;  // the latest of either, one line
   bool full = false;         // the latest put was declined because the volume has no room
 
+  void note_failure(std::string what) {
+    ++failed;
+    last_failure = std::move(what);
+  }
   [[nodiscard]] std::uint64_t blobs() const { return rows_blobs + place_blobs; }
   [[nodiscard]] ByteCount bytes() const { return rows_bytes + place_bytes + quarantine_bytes; }
 };

@@ -251,7 +251,7 @@ class StoryTeller {
     put(truth_.maker(1).place(250));
     damage(outline(first_.rows({128, 250}))->key);
     look(1, 1);
-    if (store_) store_->verify({}, DiskStore::Rebuild::kYes);
+    if (store_) store_->verify({}, Rebuild::kYes);
     const BlobKey removed = outline(first_.place(128))->key;
     if (store_) story_.calm = story_.calm && store_->remove(std::span(&removed, 1)) > 0;
     open();

@@ -246,7 +246,7 @@ TEST_F(DiskStoreProcessTest, AFolderThatVanishesCostsMissesOnly) {
   static_cast<void>(store->lookup(kSpace, maker_.path()));
   store->touch(std::span(&match.rows[0].key, 1), 3000);
   store->shrink_to(0, 3000);
-  static_cast<void>(store->verify({}, DiskStore::Rebuild::kYes));
+  static_cast<void>(store->verify({}, Rebuild::kYes));
   const CacheFolder again = open_at(cache());
   EXPECT_TRUE(again->put(maker_.place(64), 2000).ok());
   EXPECT_TRUE(again->check().empty());

@@ -446,7 +446,7 @@ TEST_F(DiskStoreIndexTest, VerifyFindsWhatALoadDoesNot) {
     seen = done;
     return true;
   };
-  const VerifyReport report = store_->verify(progress, DiskStore::Rebuild::kYes);
+  const VerifyReport report = store_->verify(progress, Rebuild::kYes);
   EXPECT_EQ(report.checked, 3U);
   EXPECT_EQ(report.damaged, 1U);
   EXPECT_EQ(seen, report.checked_bytes);

@@ -137,9 +137,9 @@ TEST_F(SpaceNotesOfAStore, SpacesAreAddedUp) {
 TEST_F(SpaceNotesOfAStore, TheirNumberIsBounded) {
   put({9, 0});
   ASSERT_TRUE(store_->describe_space({9, 0}, kNote).ok());
-  for (std::uint64_t i = 1; i < DiskStore::kNotesMax + 10; ++i)
+  for (std::uint64_t i = 1; i < SpaceNotes::kNotesMax + 10; ++i)
     ASSERT_TRUE(store_->describe_space({9, i}, kNote).ok());
-  EXPECT_LE(store_->space_notes().size(), DiskStore::kNotesMax);
+  EXPECT_LE(store_->space_notes().size(), SpaceNotes::kNotesMax);
   EXPECT_EQ(store_->space_notes().count({9, 0}), 1U);
 }
 

@@ -181,7 +181,7 @@ TEST_F(StoredDepthsOfAStore, DamageIsNotKnown) {
 TEST_F(StoredDepthsOfAStore, SurvivesALostIndex) {
   ASSERT_TRUE(store_->put(maker_.rows({0, 64}), now_).ok());
   ASSERT_TRUE(store_->put(maker_.place(290), now_).ok());
-  store_->verify({}, DiskStore::Rebuild::kYes);
+  store_->verify({}, Rebuild::kYes);
   EXPECT_EQ(ends_->size(), 2U);
   EXPECT_EQ(deepest(), 290);
   expect_sound();

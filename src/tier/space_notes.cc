@@ -1,8 +1,7 @@
-// Notes on spaces: small files beside the blobs that nothing depends on.
-#include <algorithm>
-#include <set>
+#include "tier/space_notes.h"
 
-#include "tier/disk_store.h"
+#include <optional>
+#include <string>
 
 namespace holdfast::tier {
 
@@ -29,16 +28,16 @@ std::optional<SpaceNote> read_note(FileSystem& files, SpaceKey space) {
 }  // namespace
 
 // A folder from before there were notes has none.
-std::vector<FolderEntry> DiskStore::list_notes() {
+std::vector<FolderEntry> SpaceNotes::list() {
   const auto listed = uninterrupted([&] { return files_.list("spaces"); });
   if (!listed.ok() && listed.error != ENOENT)
-    note_failure(io_error("spaces cannot be listed", listed.error).message);
+    stats_.note_failure(io_error("spaces cannot be listed", listed.error).message);
   return listed.value;
 }
 
-std::map<SpaceKey, SpaceNote> DiskStore::space_notes() {
+std::map<SpaceKey, SpaceNote> SpaceNotes::all() {
   std::map<SpaceKey, SpaceNote> notes;
-  for (const FolderEntry& entry : list_notes()) {
+  for (const FolderEntry& entry : list()) {
     const auto space = space_of(entry);
     if (!space || notes.size() >= kNotesMax) continue;
     if (auto note = read_note(files_, *space)) notes.emplace(*space, std::move(*note));
@@ -46,8 +45,7 @@ std::map<SpaceKey, SpaceNote> DiskStore::space_notes() {
   return notes;
 }
 
-Result<void> DiskStore::describe_space(SpaceKey space, const SpaceNote& note) {
-  if (!writes()) return {};
+Result<void> SpaceNotes::describe(SpaceKey space, const SpaceNote& note, const UsedSpaces& used) {
   const std::string text = note_text(note);
   const auto wanted = parse_note(text);  // as it will be read: cut, and made valid
   if (!wanted) return Error{ErrorCode::kInvalidArgument, "a note on a space says nothing", {}};
@@ -55,9 +53,9 @@ Result<void> DiskStore::describe_space(SpaceKey space, const SpaceNote& note) {
       found != described_.end() && found->second == *wanted)
     return {};
   if (read_note(files_, space) != wanted) {
-    if (list_notes().size() >= kNotesMax && tidy_space_notes() == 0) return {};
-    if (auto written = write_note(space, *wanted); !written) {
-      note_failure(written.error().message);
+    if (list().size() >= kNotesMax && tidy(used) == 0) return {};
+    if (auto written = write(space, *wanted); !written) {
+      stats_.note_failure(written.error().message);
       return written;
     }
   }
@@ -66,7 +64,7 @@ Result<void> DiskStore::describe_space(SpaceKey space, const SpaceNote& note) {
 }
 
 // As a blob: whole, synced and under its name, or not there.
-Result<void> DiskStore::write_note(SpaceKey space, const SpaceNote& note) {
+Result<void> SpaceNotes::write(SpaceKey space, const SpaceNote& note) {
   const std::string text = note_text(note);
   const std::string temporary = "tmp/" + hex_of(space);
   const std::span<const std::byte> piece = std::as_bytes(std::span(text));
@@ -83,14 +81,12 @@ Result<void> DiskStore::write_note(SpaceKey space, const SpaceNote& note) {
   return {};
 }
 
-std::uint64_t DiskStore::tidy_space_notes() {
-  if (!writes()) return 0;
-  std::set<SpaceKey> used;
-  for (const BlobSummary& blob : list()) used.insert(blob.space);
+std::uint64_t SpaceNotes::tidy(const UsedSpaces& used) {
+  const std::set<SpaceKey> spaces = used();
   std::uint64_t removed = 0;
-  for (const FolderEntry& entry : list_notes()) {
+  for (const FolderEntry& entry : list()) {
     const auto space = space_of(entry);
-    if (space && used.contains(*space) && read_note(files_, *space)) continue;
+    if (space && spaces.contains(*space) && read_note(files_, *space)) continue;
     const int error = uninterrupted([&] { return files_.remove("spaces/" + entry.name); });
     if (error == 0) ++removed;
     if (error == 0 && space) described_.erase(*space);
