@@ -24,9 +24,6 @@ constexpr const char* kSchema = R"(
 constexpr const char* kColumns =
     "key, kind, space, anchor, after, begin, \"end\", bytes, parts, marks, saves, created, used";
 
-// How long a reader waits while the writer cleans up.
-constexpr int kBusyMs = 250;
-
 constexpr int kCompanionPart = 1;
 constexpr int kLogitsPart = 2;
 
@@ -122,11 +119,6 @@ std::optional<IndexEntry> read_entry(sqlite3_stmt* statement, bool with_tokens) 
 
 }  // namespace
 
-void SqliteIndex::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close(database); }
-void SqliteIndex::CloseStatement::operator()(sqlite3_stmt* statement) const {
-  sqlite3_finalize(statement);
-}
-
 // --- connecting ----------------------------------------------------------------------
 
 Result<std::unique_ptr<BlobIndex>> SqliteIndex::open(FileSystem& files, StoreRole role) {
@@ -141,31 +133,9 @@ SqliteIndex::~SqliteIndex() { disconnect(); }
 
 // Statements before the database they belong to.
 void SqliteIndex::disconnect() {
-  for (Statement* statement : {&put_, &erase_, &touch_, &revalue_, &along_, &list_, &totals_})
+  for (SqliteStatement* statement : {&put_, &erase_, &touch_, &revalue_, &along_, &list_, &totals_})
     statement->reset();
-  database_.reset();
-}
-
-Error SqliteIndex::failure(int code) const {
-  const int kind = code & 0xff;
-  const bool damaged = kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_FORMAT;
-  const std::string text = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
-  return {damaged ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "the index: " + text, {}};
-}
-
-Result<void> SqliteIndex::run(const char* sql) {
-  if (!database_) return Error{ErrorCode::kIo, "the index is not open", {}};
-  const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return failure(code);
-  return {};
-}
-
-Result<SqliteIndex::Statement> SqliteIndex::prepare(const char* sql) {
-  sqlite3_stmt* statement = nullptr;
-  const int code =
-      sqlite3_prepare_v3(database_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (code != SQLITE_OK) return failure(code);
-  return Statement(statement);
+  connection_.close();
 }
 
 // SQLite gives its other files the mode of this one, so this one is made by us.
@@ -174,41 +144,37 @@ Result<void> SqliteIndex::connect() {
     const auto made = uninterrupted([&] { return files_.create(kFile); });
     if (!made.ok() && made.error != EEXIST) return io_error("the index cannot be made", made.error);
   }
-  const int access = role_ == StoreRole::kWriter ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-  const int flags = access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const std::string path = files_.root() + "/" + kFile;
-  sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
-  database_.reset(opened);
-  if (code != SQLITE_OK) return failure(code);
-  sqlite3_busy_timeout(opened, kBusyMs);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  const auto access = role_ == StoreRole::kWriter ? SqliteConnection::Access::kReadWrite
+                                                  : SqliteConnection::Access::kRead;
+  if (auto opened = connection_.open(files_.root() + "/" + kFile, access); !opened) return opened;
   if (auto ready = set_up(); !ready) return ready;
   return prepare_all();
 }
 
 Result<void> SqliteIndex::set_up() {
-  if (auto safe = run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"); !safe)
+  if (auto safe = connection_.run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;");
+      !safe)
     return safe;
   if (role_ == StoreRole::kWriter) {
-    if (auto mode = run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                        "PRAGMA journal_size_limit = 4194304;");
+    if (auto mode = connection_.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                                    "PRAGMA journal_size_limit = 4194304;");
         !mode)
       return mode;
   }
-  auto asked = prepare("PRAGMA user_version");
+  auto asked = connection_.prepare("PRAGMA user_version");
   if (!asked) return asked.error();
-  if (const int code = sqlite3_step(asked->get()); code != SQLITE_ROW) return failure(code);
+  if (const int code = sqlite3_step(asked->get()); code != SQLITE_ROW)
+    return connection_.failure(code);
   const int version = sqlite3_column_int(asked->get(), 0);
   asked->reset();
   if (version == kVersion) return {};
-  if (version == 0 && role_ == StoreRole::kWriter) return run(kSchema);
+  if (version == 0 && role_ == StoreRole::kWriter) return connection_.run(kSchema);
   return Error{ErrorCode::kInvalidArgument, "the index is of another version", {}};
 }
 
 Result<void> SqliteIndex::prepare_all() {
   const std::string columns = kColumns;
-  const std::pair<Statement*, std::string> wanted[] = {
+  const std::pair<SqliteStatement*, std::string> wanted[] = {
       {&put_, "INSERT OR REPLACE INTO blob(" + columns +
                   ", tokens) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
       {&erase_, "DELETE FROM blob WHERE key = ?1"},
@@ -222,7 +188,7 @@ Result<void> SqliteIndex::prepare_all() {
        "length(space) = 16 AND typeof(bytes) = 'integer' AND bytes BETWEEN 0 AND 1125899906842624 "
        "GROUP BY space"}};
   for (const auto& [statement, sql] : wanted) {
-    auto prepared = prepare(sql.c_str());
+    auto prepared = connection_.prepare(sql.c_str());
     if (!prepared) return prepared.error();
     *statement = std::move(*prepared);
   }
@@ -243,25 +209,6 @@ Result<void> SqliteIndex::clear() {
 
 // --- changing ------------------------------------------------------------------------
 
-// Runs a statement that gives no rows.
-Result<void> SqliteIndex::finish(sqlite3_stmt* statement) {
-  const int code = sqlite3_step(statement);
-  Result<void> answer;
-  if (code != SQLITE_DONE && code != SQLITE_ROW) answer = failure(code);
-  sqlite3_reset(statement);
-  sqlite3_clear_bindings(statement);
-  return answer;
-}
-
-template <typename Change>
-Result<void> SqliteIndex::in_transaction(Change&& change) {
-  if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
-  Result<void> done = change();
-  if (done) done = run("COMMIT");
-  if (!done && sqlite3_get_autocommit(database_.get()) == 0) static_cast<void>(run("ROLLBACK"));
-  return done;
-}
-
 Result<void> SqliteIndex::put_one(const IndexEntry& entry) {
   const BlobFacts& facts = entry.facts;
   sqlite3_stmt* const s = put_.get();
@@ -280,11 +227,11 @@ Result<void> SqliteIndex::put_one(const IndexEntry& entry) {
   bind_value(s, 12, facts.created_ms);
   bind_value(s, 13, entry.used_ms);
   bind_value(s, 14, facts.path.tokens);
-  return finish(s);
+  return connection_.finish(s);
 }
 
 Result<void> SqliteIndex::put(std::span<const IndexEntry> entries) {
-  return in_transaction([&]() -> Result<void> {
+  return connection_.in_transaction([&]() -> Result<void> {
     for (const IndexEntry& entry : entries) {
       if (auto done = put_one(entry); !done) return done;
     }
@@ -293,33 +240,33 @@ Result<void> SqliteIndex::put(std::span<const IndexEntry> entries) {
 }
 
 Result<void> SqliteIndex::erase(std::span<const BlobKey> keys) {
-  return in_transaction([&]() -> Result<void> {
+  return connection_.in_transaction([&]() -> Result<void> {
     for (const BlobKey& key : keys) {
       bind_value(erase_.get(), 1, key.bytes);
-      if (auto done = finish(erase_.get()); !done) return done;
+      if (auto done = connection_.finish(erase_.get()); !done) return done;
     }
     return {};
   });
 }
 
 Result<void> SqliteIndex::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {
-  return in_transaction([&]() -> Result<void> {
+  return connection_.in_transaction([&]() -> Result<void> {
     for (const BlobKey& key : keys) {
       bind_value(touch_.get(), 1, key.bytes);
       bind_value(touch_.get(), 2, now_ms);
-      if (auto done = finish(touch_.get()); !done) return done;
+      if (auto done = connection_.finish(touch_.get()); !done) return done;
     }
     return {};
   });
 }
 
 Result<void> SqliteIndex::revalue(std::span<const BlobWorth> worths, std::int64_t now_ms) {
-  return in_transaction([&]() -> Result<void> {
+  return connection_.in_transaction([&]() -> Result<void> {
     for (const BlobWorth& worth : worths) {
       bind_value(revalue_.get(), 1, worth.key.bytes);
       bind_value(revalue_.get(), 2, now_ms);
       bind_value(revalue_.get(), 3, static_cast<std::int64_t>(worth.saves));
-      if (auto done = finish(revalue_.get()); !done) return done;
+      if (auto done = connection_.finish(revalue_.get()); !done) return done;
     }
     return {};
   });
@@ -331,7 +278,7 @@ Result<void> SqliteIndex::revalue(std::span<const BlobWorth> worths, std::int64_
 // file once.
 Result<std::vector<IndexEntry>> SqliteIndex::along(SpaceKey space,
                                                    std::span<const PathName> anchors) {
-  if (auto begun = run("BEGIN"); !begun) return begun.error();
+  if (auto begun = connection_.run("BEGIN"); !begun) return begun.error();
   std::vector<IndexEntry> found;
   sqlite3_stmt* const s = along_.get();
   int code = SQLITE_DONE;
@@ -344,14 +291,14 @@ Result<std::vector<IndexEntry>> SqliteIndex::along(SpaceKey space,
     sqlite3_reset(s);
   }
   std::optional<Error> error;
-  if (code != SQLITE_DONE) error = failure(code);
-  static_cast<void>(run("COMMIT"));
+  if (code != SQLITE_DONE) error = connection_.failure(code);
+  static_cast<void>(connection_.run("COMMIT"));
   if (error) return *error;
   return found;
 }
 
 Result<std::vector<BlobSummary>> SqliteIndex::list() {
-  if (!database_) return Error{ErrorCode::kIo, "the index is not open", {}};
+  if (!connection_.is_open()) return Error{ErrorCode::kIo, "the index is not open", {}};
   std::vector<BlobSummary> all;
   sqlite3_stmt* const s = list_.get();
   int code = SQLITE_DONE;
@@ -359,14 +306,14 @@ Result<std::vector<BlobSummary>> SqliteIndex::list() {
     if (const auto entry = read_entry(s, false)) all.push_back(summary_of(*entry));
   }
   std::optional<Error> error;
-  if (code != SQLITE_DONE) error = failure(code);
+  if (code != SQLITE_DONE) error = connection_.failure(code);
   sqlite3_reset(s);
   if (error) return *error;
   return all;
 }
 
 Result<std::vector<SpaceTotal>> SqliteIndex::totals() {
-  if (!database_) return Error{ErrorCode::kIo, "the index is not open", {}};
+  if (!connection_.is_open()) return Error{ErrorCode::kIo, "the index is not open", {}};
   std::vector<SpaceTotal> all;
   sqlite3_stmt* const s = totals_.get();
   int code = SQLITE_DONE;
@@ -379,7 +326,7 @@ Result<std::vector<SpaceTotal>> SqliteIndex::totals() {
     if (row.valid()) all.push_back(total);
   }
   std::optional<Error> error;
-  if (code != SQLITE_DONE) error = failure(code);
+  if (code != SQLITE_DONE) error = connection_.failure(code);
   sqlite3_reset(s);
   if (error) return *error;
   return all;

@@ -15,9 +15,7 @@
 #include "base/result.h"
 #include "tier/blob_index.h"
 #include "tier/file_system.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "tier/sqlite_connection.h"
 
 namespace holdfast::tier {
 
@@ -44,32 +42,17 @@ class SqliteIndex final : public BlobIndex {
   [[nodiscard]] Result<void> clear() override;
 
  private:
-  struct CloseDatabase {
-    void operator()(sqlite3* database) const;
-  };
-  struct CloseStatement {
-    void operator()(sqlite3_stmt* statement) const;
-  };
-  using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
-
   SqliteIndex(FileSystem& files, StoreRole role) : files_(files), role_(role) {}
   [[nodiscard]] Result<void> connect();
   [[nodiscard]] Result<void> prepare_all();
   [[nodiscard]] Result<void> set_up();
   void disconnect();
-  [[nodiscard]] Error failure(int code) const;
-  [[nodiscard]] Result<void> run(const char* sql);
-  [[nodiscard]] Result<Statement> prepare(const char* sql);
-  [[nodiscard]] Result<void> finish(sqlite3_stmt* statement);
   [[nodiscard]] Result<void> put_one(const IndexEntry& entry);
-  // Runs `change` in a transaction: all or none.
-  template <typename Change>
-  [[nodiscard]] Result<void> in_transaction(Change&& change);
 
   FileSystem& files_;
   const StoreRole role_;
-  std::unique_ptr<sqlite3, CloseDatabase> database_;
-  Statement put_, erase_, touch_, revalue_, along_, list_, totals_;
+  SqliteConnection connection_;  // before its statements
+  SqliteStatement put_, erase_, touch_, revalue_, along_, list_, totals_;
 };
 
 }  // namespace holdfast::tier
