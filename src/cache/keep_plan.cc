@@ -156,19 +156,19 @@ std::vector<std::string> check_keep_plan(const PathOutline& path, const KeepPlan
   const bool ends_in_place =
       !plan.core.empty() && place_of(plan.core.back()).position == plan.length;
   if (path.needs_places && !ends_in_place) {
-    violations.emplace_back("K1: the core does not end in a place");
+    violations.emplace_back("KEEP-1: the core does not end in a place");
   }
   if (plan.missing > 0 && plan.missing > room_for(plan.saves_per_byte)) {
-    violations.emplace_back("K2: the core has no room");
+    violations.emplace_back("KEEP-2: the core has no room");
   }
   TokenPos last = plan.length;
   for (const PlaceToKeep& kept : plan.steps) {
     const PlaceOutline step = place_of(kept);
-    if (step.position >= last) violations.emplace_back("K3: a step lies beyond the one before");
+    if (step.position >= last) violations.emplace_back("KEEP-3: a step lies beyond the one before");
     last = step.position;
     const double worth = static_cast<double>(kept.saves);
     if (worth > plan.saves_per_byte * static_cast<double>(step.bytes)) {
-      violations.emplace_back("K4: a step is worth more than the core");
+      violations.emplace_back("KEEP-4: a step is worth more than the core");
     }
   }
   return violations;

@@ -19,10 +19,10 @@
 // earlier one; if it has room nowhere, nothing of the path is kept, and what others have stays.
 //
 // Invariants, verified by check_keep_plan():
-//   K1  the core has a place at its end, if places are needed
-//   K2  what of the core is not there yet has room, at what it is worth
-//   K3  no step lies beyond the core, and steps descend
-//   K4  no step is worth more per byte than the core
+//   KEEP-1  the core has a place at its end, if places are needed
+//   KEEP-2  what of the core is not there yet has room, at what it is worth
+//   KEEP-3  no step lies beyond the core, and steps descend
+//   KEEP-4  no step is worth more per byte than the core
 //
 // Pure: no I/O, no clock.
 #pragma once

@@ -3,8 +3,8 @@
 //
 // Invariants, verified by the tests that are named:
 //   DAMAGE-1  after remove() the plan for these tokens is another one: what of their state is
-//             damaged is gone, and if nothing is, its last part
-//             (reuse_test.cc, DamagedStatesAreQuarantinedAndReadAgain)
+//             damaged is gone, and if nothing is, its last part (reuse_test.cc,
+//             DamagedStatesAreQuarantinedAndReadAgain)
 //   DAMAGE-2  each state that failed is counted once (the same test)
 //
 // One owning thread, that of the engine.

@@ -1,4 +1,4 @@
-// The guarantee near a prompt's end (plan/placement.h, P4), as a client sees it: whatever a
+// The guarantee near a prompt's end (plan/placement.h, PLACE-4), as a client sees it: whatever a
 // snapshot and a row weigh, however the prompt is made up and however slow copying is, a second
 // prompt that parts from a known one d tokens before its end reads at most factor x d + step of the
 // known tokens again. Two prompts on a cache that has just begun, many times over.

@@ -13,7 +13,7 @@ constexpr ByteCount kMebibyte = ByteCount{1} << 20U;
 constexpr ByteCount kUnlimited = ByteCount{1} << 50U;
 // Kept wherever there is room: after the system block, before the answer and after it.
 constexpr std::uint64_t kAlways = 3;
-// Of them the prompt's end is among the places that P4 counts.
+// Of them the prompt's end is among the places that PLACE-4 counts.
 constexpr std::uint64_t kBesidesNearEnd = 2;
 
 ByteCount snapshot_of(const RoomInput& input, TokenPos tokens) {

@@ -7,9 +7,9 @@
 // as it has them; the companion verifies its own, and does without what it refuses.
 //
 // Invariants, verified by slot_copier_test.cc:
-//   COPY-1  what is copied of a slot and restored makes another slot what that one was
-//   COPY-2  a slot that could not be brought to a state is empty
-//   COPY-3  what a companion answers with beyond its shape is not kept
+//   COPIER-1  what is copied of a slot and restored makes another slot what that one was
+//   COPIER-2  a slot that could not be brought to a state is empty
+//   COPIER-3  what a companion answers with beyond its shape is not kept
 //
 // One owning thread, that of the engine.
 #pragma once

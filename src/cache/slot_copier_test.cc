@@ -61,7 +61,7 @@ class SlotCopierTest : public ::testing::TestWithParam<engine::FakeKind> {
   Tokens path_ = tier::counting(200);
 };
 
-TEST_P(SlotCopierTest, COPY1WhatIsCopiedAndRestoredGoesOnAlike) {
+TEST_P(SlotCopierTest, COPIER1WhatIsCopiedAndRestoredGoesOnAlike) {
   SlotCopier copier(engine_, nullptr);
   read(kFrom, 150);
   const auto copied = copier.copy(whole_state(150));
@@ -79,7 +79,7 @@ TEST_P(SlotCopierTest, COPY1WhatIsCopiedAndRestoredGoesOnAlike) {
   EXPECT_EQ(said[0], said[1]);
 }
 
-TEST_P(SlotCopierTest, COPY2ASlotThatCouldNotBeBroughtThereIsEmpty) {
+TEST_P(SlotCopierTest, COPIER2ASlotThatCouldNotBeBroughtThereIsEmpty) {
   SlotCopier copier(engine_, nullptr);
   read(kFrom, 100);
   const auto copied = copier.copy(whole_state(100));
@@ -90,7 +90,7 @@ TEST_P(SlotCopierTest, COPY2ASlotThatCouldNotBeBroughtThereIsEmpty) {
   EXPECT_EQ(copier.slot_length(kTo), 0);
 }
 
-TEST_P(SlotCopierTest, COPY3WhatACompanionSaysBeyondItsShapeIsNotKept) {
+TEST_P(SlotCopierTest, COPIER3WhatACompanionSaysBeyondItsShapeIsNotKept) {
   Talkative companion;
   for (const std::size_t more : {0U, 1U}) {
     companion.more = more;

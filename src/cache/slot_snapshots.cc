@@ -96,14 +96,15 @@ std::vector<std::string> SlotSnapshots::check() const {
     for (const SlotPlace& place : slots_[i].places) {
       const TokenPos position = place.at.position;
       const bool there = place.snapshot != nullptr && place.snapshot->position() == position;
-      if (position <= last || !there) violations.push_back("S1: " + name);
+      if (position <= last || !there) violations.push_back("SNAP-1: " + name);
       if (place.snapshot != nullptr) sum += place.snapshot->size();
       last = position;
     }
-    if (slots_[i].places.size() > places_max_) violations.push_back("S2: " + name);
+    if (slots_[i].places.size() > places_max_) violations.push_back("SNAP-2: " + name);
   }
-  if (sum != bytes_) violations.emplace_back("S3: the bytes of the slots' places do not add up");
-  if (bytes_ > allowance_) violations.emplace_back("S3: slots keep more than they may");
+  if (sum != bytes_)
+    violations.emplace_back("SNAP-3: the bytes of the slots' places do not add up");
+  if (bytes_ > allowance_) violations.emplace_back("SNAP-3: slots keep more than they may");
   return violations;
 }
 

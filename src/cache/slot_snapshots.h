@@ -15,9 +15,9 @@
 // A snapshot that memory holds too is the same object, and is counted here all the same.
 //
 // Invariants, verified by check():
-//   S1  the places of a slot ascend, and each snapshot lies at its place
-//   S2  a slot has no more than `places_max` of them
-//   S3  bytes() is the sum of their sizes, and within the allowance of the latest put()
+//   SNAP-1  the places of a slot ascend, and each snapshot lies at its place
+//   SNAP-2  a slot has no more than `places_max` of them
+//   SNAP-3  bytes() is the sum of their sizes, and within the allowance of the latest put()
 //
 // One owning thread.
 #pragma once

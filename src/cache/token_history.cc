@@ -239,18 +239,18 @@ std::vector<std::string> TokenHistory::check() const {
   const auto expect = [&](bool holds, const char* what) {
     if (!holds) violations.emplace_back(what);
   };
-  expect(by_use_.size() <= limits_.answers_max, "N1: too many answers");
+  expect(by_use_.size() <= limits_.answers_max, "HISTORY-1: too many answers");
   ByteCount bytes = 0;
-  expect(by_key_.size() == by_use_.size(), "N3: the index is of another size");
+  expect(by_key_.size() == by_use_.size(), "HISTORY-3: the index is of another size");
   for (auto answer = by_use_.begin(); answer != by_use_.end(); ++answer) {
     bytes += cost(answer->ids.size());
     const auto indexed = by_key_.find(answer->key);
     const bool own = indexed != by_key_.end() && &*indexed->second == &*answer;
-    expect(own, "N3: an answer is not under its key");
-    expect(!answer->ids.empty() && answer->text_bytes > 0, "N4: an answer is empty");
+    expect(own, "HISTORY-3: an answer is not under its key");
+    expect(!answer->ids.empty() && answer->text_bytes > 0, "HISTORY-4: an answer is empty");
   }
-  expect(bytes_ == bytes, "N2: the bytes are not the sum of the answers'");
-  expect(bytes_ <= limits_.bytes_max, "N2: too many bytes");
+  expect(bytes_ == bytes, "HISTORY-2: the bytes are not the sum of the answers'");
+  expect(bytes_ <= limits_.bytes_max, "HISTORY-2: too many bytes");
   return violations;
 }
 

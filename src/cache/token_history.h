@@ -31,15 +31,15 @@
 // no turn end.
 //
 // Invariants, verified by check():
-//   N1  at most limits.answers_max answers are held
-//   N2  bytes = sum of cost(answer) <= limits.bytes_max
-//   N3  the index and the list hold the same answers, each under its own key
-//   N4  an answer holds at least one id and one byte of text
+//   HISTORY-1  at most limits.answers_max answers are held
+//   HISTORY-2  bytes = sum of cost(answer) <= limits.bytes_max
+//   HISTORY-3  the index and the list hold the same answers, each under its own key
+//   HISTORY-4  an answer holds at least one id and one byte of text
 //
-// Promised by tokenize(), verified by the model test:
-//   N5  the tokens decode to what those of the plain tokenisation decode to:
-//       the prompt, and what the vocabulary adds of itself
-//   N6  no id crosses from one space to another
+// Promised by tokenize(), verified by token_history_test.cc (TokenHistoryModel, HISTORY6):
+//   HISTORY-5  the tokens decode to what those of the plain tokenisation decode to: the prompt, and
+//              what the vocabulary adds of itself
+//   HISTORY-6  no id crosses from one space to another
 //
 // Any thread. The text model is not called while the lock is held.
 #pragma once
@@ -113,7 +113,7 @@ class TokenHistory {
   [[nodiscard]] HistoryUsage usage() const;
   // What remembering an answer of `tokens` ids costs.
   [[nodiscard]] static ByteCount cost(std::size_t tokens);
-  [[nodiscard]] std::vector<std::string> check() const;  // empty when N1..N4 hold
+  [[nodiscard]] std::vector<std::string> check() const;  // empty when HISTORY-1..HISTORY-4 hold
 
  private:
   using Answer = tier::RememberedAnswer;

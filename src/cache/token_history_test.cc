@@ -233,7 +233,7 @@ TEST_F(TokenHistoryTest, TheCutIsWhereTheLatestAnswerBegan) {
   EXPECT_EQ(tokenize(go_on(ask("hi"), "abcab")).kept, 2);
 }
 
-TEST_F(TokenHistoryTest, N6AnotherTenantNeverSeesIt) {
+TEST_F(TokenHistoryTest, HISTORY6AnotherTenantNeverSeesIt) {
   ASSERT_TRUE(say(ask("hi"), ids({"a", "b"})));
   const std::string next = go_on(ask("hi"), "ab");
   EXPECT_EQ(tokenize(next, kOtherTenant).tokens, plain(next));
@@ -382,7 +382,7 @@ TokenPos kept(TokenHistory& history, int i) {
   return history.tokenize(kSpace, GreedyText(), go_on(numbered(i), "ab")).kept;
 }
 
-TEST(TokenHistoryN1, TheAnswerUnusedForLongestGoes) {
+TEST(HISTORY1, TheAnswerUnusedForLongestGoes) {
   TokenHistory history({.answers_max = 2});
   ASSERT_TRUE(say_ab(history, 1));
   ASSERT_TRUE(say_ab(history, 2));
@@ -394,7 +394,7 @@ TEST(TokenHistoryN1, TheAnswerUnusedForLongestGoes) {
   EXPECT_EQ(kept(history, 3), 2);
 }
 
-TEST(TokenHistoryN1, AConversationLosesItsLastAnswerFirst) {
+TEST(HISTORY1, AConversationLosesItsLastAnswerFirst) {
   TokenHistory history({.answers_max = 2});
   const GreedyText text;
   ASSERT_TRUE(say_ab(history, 1));
@@ -408,7 +408,7 @@ TEST(TokenHistoryN1, AConversationLosesItsLastAnswerFirst) {
   EXPECT_EQ(kept(history, 1), 2);
 }
 
-TEST(TokenHistoryN2, BytesAreBounded) {
+TEST(HISTORY2, BytesAreBounded) {
   TokenHistory history({.bytes_max = 2 * TokenHistory::cost(2)});
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(say_ab(history, i));
   EXPECT_EQ(history.usage(), (HistoryUsage{2, 2 * TokenHistory::cost(2)}));
@@ -416,7 +416,7 @@ TEST(TokenHistoryN2, BytesAreBounded) {
   EXPECT_EQ(kept(history, 3), 2);
 }
 
-TEST(TokenHistoryN2, WhatNeverFitsIsDeclinedAndMovesNothing) {
+TEST(HISTORY2, WhatNeverFitsIsDeclinedAndMovesNothing) {
   TokenHistory history({.bytes_max = TokenHistory::cost(2)});
   const GreedyText text;
   ASSERT_TRUE(say_ab(history, 1));
@@ -528,7 +528,7 @@ class HistoryWorld {
     const auto result = history_.tokenize(space, text_, prompt);
     EXPECT_EQ(result.tokens, expected.tokens) << prompt;
     EXPECT_EQ(result.kept, expected.kept) << prompt;
-    EXPECT_EQ(text_.detokenize(result.tokens), "<bos>" + prompt) << "N5";
+    EXPECT_EQ(text_.detokenize(result.tokens), "<bos>" + prompt) << "HISTORY-5";
     if (random_() % 3 == 0) return;
     const Tokens answer = some_answer();
     EXPECT_EQ(history_.remember(result.place, text_, answer),

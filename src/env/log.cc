@@ -127,7 +127,7 @@ std::string escaped(unsigned char byte) {
   return buffer.data();
 }
 
-// G1.
+// LOG-1.
 std::string one_line(std::string_view text) {
   std::string line;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -232,7 +232,7 @@ void Logger::write(LogLevel level, std::string_view message, LogFields fields) {
   const std::lock_guard lock(mutex_);
   write_file(plain);
   if (status_.empty()) return options_.sink.write(shown);
-  options_.sink.write(std::string(kEraseLine) + shown + status_);  // G3
+  options_.sink.write(std::string(kEraseLine) + shown + status_);  // LOG-3
 }
 
 void Logger::write_file(std::string_view line) {

@@ -4,12 +4,11 @@
 //   json  {"time":"2026-01-05T12:03:04.123Z","level":"info","message":"model loaded","ms":812}
 //
 // Text shows local time and is coloured on a terminal only; JSON shows UTC.
-// Invariants:
-//   G1  one call is one line, whatever the message holds: control characters
-//       are escaped, so text from a client can neither forge a line nor drive a
-//       terminal
-//   G2  lines of different threads never mix
-//   G3  a progress bar never shares its terminal line with a log line
+// Invariants, verified by the tests of the same numbers (log_test.cc):
+//   LOG-1  one call is one line, whatever the message holds: control characters are escaped, so
+//          text from a client can neither forge a line nor drive a terminal
+//   LOG-2  lines of different threads never mix
+//   LOG-3  a progress bar never shares its terminal line with a log line
 #pragma once
 
 #include <chrono>

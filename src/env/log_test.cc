@@ -69,7 +69,7 @@ TEST_F(LogTest, JsonSurvivesBytesThatAreNotUtf8) {
   EXPECT_TRUE(nlohmann::json::accept(out));
 }
 
-TEST_F(LogTest, G1AMessageNeverForgesALineOrDrivesTheTerminal) {
+TEST_F(LogTest, LOG1AMessageNeverForgesALineOrDrivesTheTerminal) {
   make()->write(LogLevel::kInfo, "a\n12:00:00.000 error b\x1b[2J\xc2\x9b", {{"k", "x\ny"}});
   EXPECT_EQ(out, "12:03:04.123 info  a\\n12:00:00.000 error b\\x1b[2J\\xc2\\x9b k=\"x\\ny\"\n");
 }
@@ -105,7 +105,7 @@ TEST_F(LogTest, AFileThatCannotBeOpenedIsNamed) {
   EXPECT_NE(opened.error().message.find("/nowhere/at/all.log"), std::string::npos);
 }
 
-TEST_F(LogTest, G2LinesOfThreadsDoNotMix) {
+TEST_F(LogTest, LOG2LinesOfThreadsDoNotMix) {
   const auto logger = make();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -152,7 +152,7 @@ TEST_F(LogTest, ProgressOnATerminalIsThrottledAndErased) {
   EXPECT_EQ(out, "\r\x1b[K");
 }
 
-TEST_F(LogTest, G3ALogLineGoesAboveTheBar) {
+TEST_F(LogTest, LOG3ALogLineGoesAboveTheBar) {
   terminal = true;
   const auto logger = make();
   ProgressLine progress(*logger, "load");

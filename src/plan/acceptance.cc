@@ -83,11 +83,12 @@ std::vector<std::string> AcceptanceByPosition::check() const {
   for (std::size_t i = 0; i < positions_.size(); ++i) {
     const auto& [tries, right] = positions_[i];
     if (right < 0.0 || right > tries + kRounding || tries > kMemory + kRounding) {
-      violations.push_back("A1: position " + std::to_string(i) + " has odd evidence");
+      violations.push_back("ACCEPT-1: position " + std::to_string(i) + " has odd evidence");
     }
   }
   for (const double chance : chances(kPositions)) {
-    if (!(chance >= 0.0 && chance <= 1.0)) violations.emplace_back("A2: a chance beyond 0 .. 1");
+    if (!(chance >= 0.0 && chance <= 1.0))
+      violations.emplace_back("ACCEPT-2: a chance beyond 0 .. 1");
   }
   return violations;
 }

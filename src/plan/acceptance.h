@@ -6,8 +6,8 @@
 // with earlier requests, and the position before (drafts get no better with length).
 //
 // Invariants, verified by check():
-//   A1  0 <= right <= tries <= kMemory at every position
-//   A2  every chance lies between 0 and 1
+//   ACCEPT-1  0 <= right <= tries <= kMemory at every position
+//   ACCEPT-2  every chance lies between 0 and 1
 //
 // Pure: no I/O, no clock.
 #pragma once

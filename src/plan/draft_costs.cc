@@ -111,9 +111,9 @@ std::vector<std::string> DraftCosts::check() const {
   std::vector<std::string> violations = steps_.check();
   for (const std::string& violation : calls_.check()) violations.push_back(violation);
   for (const double ms : {fixed_.ms(), brought_back_.ms()}) {
-    if (!std::isfinite(ms) || ms < 0.0) violations.emplace_back("D3: a draft has no cost");
+    if (!std::isfinite(ms) || ms < 0.0) violations.emplace_back("COSTS-2: a draft has no cost");
   }
-  if (!(drafted_ >= 0.0 && stops_ >= 0.0)) violations.emplace_back("D3: odd counts");
+  if (!(drafted_ >= 0.0 && stops_ >= 0.0)) violations.emplace_back("COSTS-2: odd counts");
   return violations;
 }
 

@@ -14,9 +14,9 @@
 // drafts nothing. A clock that stands still measures nothing, and leaves it at that.
 //
 // Invariants, verified by check():
-//   D1, D2  of both kinds of times (times_by_size.h)
-//   D3      what drafts and going back cost besides is finite and not below nothing; so
-//           are the counts
+//   COSTS-1  both kinds of times are sound (TIMES-1 and TIMES-2 of times_by_size.h)
+//   COSTS-2  what drafts and going back cost besides is finite and not below nothing; so are the
+//            counts
 //
 // Pure: no I/O, no clock.
 #pragma once

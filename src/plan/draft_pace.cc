@@ -269,9 +269,9 @@ void DraftPace::settle_account() {
 
 std::vector<std::string> DraftPace::check() const {
   std::vector<std::string> violations;
-  if (!(balance_ <= kBalanceMost)) violations.emplace_back("P1: the balance is too high");
-  if (!(trials_ <= kAccountMost)) violations.emplace_back("P1: too much is left for trials");
-  for (const std::string& violation : costs_.check()) violations.push_back("P2: " + violation);
+  if (!(balance_ <= kBalanceMost)) violations.emplace_back("DRAFT-1: the balance is too high");
+  if (!(trials_ <= kAccountMost)) violations.emplace_back("DRAFT-1: too much is left for trials");
+  for (const std::string& violation : costs_.check()) violations.push_back("DRAFT-2: " + violation);
   return violations;
 }
 

@@ -56,8 +56,8 @@
 // for long.
 //
 // Invariants, verified by check():
-//   P1  neither account holds more than its limit
-//   P2  the costs are sound (D1 .. D3)
+//   DRAFT-1  neither account holds more than its limit
+//   DRAFT-2  the costs are sound (draft_costs.h)
 //
 // Pure: no I/O, no clock. Equal calls give equal answers.
 #pragma once

@@ -42,14 +42,14 @@
 // there is one if anything may go, and as long as each yields something if only
 // what is worth less than a newcomer may.
 //
-// Invariants, verified by the tests against a brute-force oracle:
-//   V1  nothing pinned goes, and no rows on the way to the `growing` node
-//   V2  each victim is the least valuable at the moment it goes of all candidates
-//       looked at; of equals the least recently used, and of those the deepest. (Where one
-//       of more than 4 tips that share rows goes, the others count as before it went.)
-//   V3  it stops as soon as enough has been freed
-//   V4  when it gives up, no candidate looked at is left that is worth less than
-//       `worth`; where `worth` has no limit, all have been looked at
+// Invariants, verified by eviction_test.cc, whose brute-force oracle names them:
+//   EVICT-1  nothing pinned goes, and no rows on the way to the `growing` node
+//   EVICT-2  each victim is the least valuable at the moment it goes of all candidates looked at;
+//            of equals the least recently used, and of those the deepest. (Where one of more than 4
+//            tips that share rows goes, the others count as before it went.)
+//   EVICT-3  it stops as soon as enough has been freed
+//   EVICT-4  when it gives up, no candidate looked at is left that is worth less than `worth`;
+//            where `worth` has no limit, all have been looked at
 //
 // No I/O, no clock.
 #pragma once

@@ -380,17 +380,18 @@ class Judge {
   std::string replay(const std::vector<Victim>& victims, bool all_looked_at) {
     ByteCount freed = 0;
     for (const Victim& victim : victims) {
-      if (freed >= request_.needed) return "V3: it did not stop";
+      if (freed >= request_.needed) return "EVICT-3: it did not stop";
       const auto all = choices();
       const auto chosen = std::ranges::find_if(all, [&](const Choice& choice) {
         return choice.facts.node == victim.node && choice.held == victim.held;
       });
-      if (chosen == all.end()) return "V1: this was no candidate";
-      if (chosen->value >= request_.worth * (1 + 1e-12)) return "V4: it is worth too much";
+      if (chosen == all.end()) return "EVICT-1: this was no candidate";
+      if (chosen->value >= request_.worth * (1 + 1e-12)) return "EVICT-4: it is worth too much";
       for (const Choice& other : all) {
         if (!all_looked_at) break;
-        if (other.value * (1 + 1e-12) < chosen->value) return "V2: not the least";
-        if (other.value == 0 && place_of(other) < place_of(*chosen)) return "V2: not the oldest";
+        if (other.value * (1 + 1e-12) < chosen->value) return "EVICT-2: not the least";
+        if (other.value == 0 && place_of(other) < place_of(*chosen))
+          return "EVICT-2: not the oldest";
       }
       if (victim.reason != chosen->reason) return "another reason";
       if (victim.position != chosen->facts.range.end) return "another position";
@@ -400,7 +401,7 @@ class Judge {
     }
     if (freed >= request_.needed || !(all_looked_at || request_.worth == kAnything)) return {};
     for (const Choice& left : choices()) {
-      if (left.value < request_.worth * (1 - 1e-12)) return "V4: it gave up too early";
+      if (left.value < request_.worth * (1 - 1e-12)) return "EVICT-4: it gave up too early";
     }
     return {};
   }

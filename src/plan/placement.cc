@@ -94,12 +94,12 @@ std::vector<std::string> check_placement(const PlacementInput& input,
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const TokenPos p = placed[i].position;
     if (!std::ranges::binary_search(input.cuts, p) || p <= input.from) {
-      violations.push_back("P1: " + std::to_string(p) + " is not a cut of what is computed");
+      violations.push_back("PLACE-1: " + std::to_string(p) + " is not a cut of what is computed");
     }
-    if (p <= last) violations.push_back("P2: " + std::to_string(p) + " is out of order");
+    if (p <= last) violations.push_back("PLACE-2: " + std::to_string(p) + " is out of order");
     const bool near = i > 0 && p - last < input.spacing_min;
     if (near && !stays(input, placed[i]) && !stays(input, placed[i - 1])) {
-      violations.push_back("P3: " + std::to_string(p) + " is too near to its neighbour");
+      violations.push_back("PLACE-3: " + std::to_string(p) + " is too near to its neighbour");
     }
     last = p;
   }
@@ -108,7 +108,7 @@ std::vector<std::string> check_placement(const PlacementInput& input,
         std::ranges::upper_bound(placed, input.length - d, {}, &Checkpoint::position);
     const TokenPos place = beyond == placed.begin() ? input.from : std::prev(beyond)->position;
     if (place < input.length - input.near.factor * d - input.near.step) {
-      violations.push_back("P4: nothing near " + std::to_string(d) + " before the end");
+      violations.push_back("PLACE-4: nothing near " + std::to_string(d) + " before the end");
       break;
     }
   }

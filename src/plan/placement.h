@@ -15,13 +15,13 @@
 // part near the end, however large a snapshot is.
 //
 // Invariants, verified by check_placement():
-//   P1  every checkpoint lies on a cut, after `from` and not beyond the prompt
-//   P2  positions ascend and differ
-//   P3  of two neighbours nearer than `spacing_min`, one at least is of a kind
-//       that is always kept, or near the end, or ends a message where these are kept
-//   P4  a prompt that parts from this one d tokens before its end, in what is computed, finds a
-//       place from which it reads at most factor x d + step of this one's tokens again; REQUIRES:
-//       cuts are at most `step` apart
+//   PLACE-1  every checkpoint lies on a cut, after `from` and not beyond the prompt
+//   PLACE-2  positions ascend and differ
+//   PLACE-3  of two neighbours nearer than `spacing_min`, one at least is of a kind that is always
+//            kept, or near the end, or ends a message where these are kept
+//   PLACE-4  a prompt that parts from this one d tokens before its end, in what is computed, finds
+//            a place from which it reads at most factor x d + step of this one's tokens again;
+//            REQUIRES: cuts are at most `step` apart
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -50,11 +50,11 @@ enum class CheckpointKind {
 struct Checkpoint {
   TokenPos position = 0;
   CheckpointKind kind = CheckpointKind::kStep;
-  bool near_end = false;  // P4 needs it
+  bool near_end = false;  // PLACE-4 needs it
   bool operator==(const Checkpoint&) const = default;
 };
 
-// What P4 promises.
+// What PLACE-4 promises.
 struct NearEnd {
   TokenPos step = 0;  // 0: nothing
   TokenPos factor = 2;
@@ -72,7 +72,7 @@ struct PlacementInput {
   NearEnd near;
 };
 
-// The most places that P4 needs in a prompt of this length whose cuts are `near.step` apart.
+// The most places that PLACE-4 needs in a prompt of this length whose cuts are `near.step` apart.
 [[nodiscard]] std::size_t near_end_places(TokenPos length, const NearEnd& near);
 
 // The room for states: what of it nothing takes, and all of it.
@@ -95,7 +95,7 @@ struct Room {
 [[nodiscard]] std::vector<std::string> check_placement(const PlacementInput& input,
                                                        std::span<const Checkpoint> placed);
 
-// The distance that P3 asks for when memory is scarce. A model without extents
+// The distance that PLACE-3 asks for when memory is scarce. A model without extents
 // has no such measure; its checkpoints keep `fallback` tokens.
 [[nodiscard]] TokenPos scarce_spacing(const StateShape& shape, TokenPos fallback);
 

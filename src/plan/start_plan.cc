@@ -52,7 +52,7 @@ tree::NodeId node_holding(const tree::Match& match, TokenPos position) {
   return stop == match.stops.end() ? match.node : stop->node;
 }
 
-// B2 for a state of memory. One that ends where the match does is that of a whole prompt.
+// START-2 for a state of memory. One that ends where the match does is that of a whole prompt.
 bool may_keep(const tree::Match& match, const tree::Stop& stop, Cuts cuts, bool deterministic) {
   return on_grid(cuts, stop.position) || stop.position == match.length ||
          (!deterministic && stop.marks.has(Hint::kOffGrid));
@@ -89,7 +89,7 @@ TokenPos rows_of(const StartInput& input, const LiveState& slot) {
   return input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
 }
 
-// B2 for a place of the slot's own.
+// START-2 for a place of the slot's own.
 bool may_keep(const StartInput& input, const PlaceInSlot& place) {
   return on_grid(input.cuts, place.position) || (!input.deterministic && place.off_grid);
 }
@@ -279,14 +279,16 @@ std::string check_actions(const StartInput& input, const LiveState& slot, const 
   std::span<const StartAction> rest = plan.actions;
   const bool stores = !rest.empty() && rest.front() == StartAction(StoreLive{});
   const bool should_store = slot.unsaved > 0 && lost_tokens(slot, plan.source, plan.keep) > 0;
-  if (stores != should_store) return "B4: what would be lost is not kept, or kept for nothing";
+  if (stores != should_store) return "START-4: what would be lost is not kept, or kept for nothing";
   if (stores) rest = rest.subspan(1);
   if (const auto change = change_of(input, slot, plan)) {
-    if (rest.empty() || rest.front() != *change) return "B4: the slot does not get what is kept";
+    if (rest.empty() || rest.front() != *change)
+      return "START-4: the slot does not get what is kept";
     rest = rest.subspan(1);
   }
   const StartAction read = ReadPrompt{{plan.keep, input.prompt_length}};
-  if (rest.size() != 1 || rest.front() != read) return "B4: it does not end with reading the rest";
+  if (rest.size() != 1 || rest.front() != read)
+    return "START-4: it does not end with reading the rest";
   return {};
 }
 
@@ -295,21 +297,21 @@ std::string check_actions(const StartInput& input, const LiveState& slot, const 
 std::vector<std::string> check_start_plan(const StartInput& input, const StartPlan& plan) {
   const std::string at = std::to_string(plan.keep);
   if (plan.keep < 0 || plan.keep > limit_of(input)) {
-    return {"B1: " + at + " is more than may be kept"};
+    return {"START-1: " + at + " is more than may be kept"};
   }
   const bool nothing = plan.source == StartSource::kNothing;
-  if ((plan.keep == 0) != nothing) return {"B1: " + at + " and its source do not agree"};
+  if ((plan.keep == 0) != nothing) return {"START-1: " + at + " and its source do not agree"};
   const auto slot = std::ranges::find(input.slots, plan.slot, &LiveState::slot);
-  if (slot == input.slots.end()) return {"B3: there is no such slot"};
+  if (slot == input.slots.end()) return {"START-3: there is no such slot"};
 
   std::vector<std::string> violations;
   const bool decoded = !input.deterministic && is_decoded(input, *slot, plan);
   const bool whole = plan.keep == input.prompt_length;
   if (!nothing && !whole && !on_grid(input.cuts, plan.keep) && !decoded) {
-    violations.push_back("B2: " + at + " is off the grid");
+    violations.push_back("START-2: " + at + " is off the grid");
   }
   if (!is_there(input, *slot, plan)) {
-    violations.push_back("B3: there is no " + std::string(start_source_name(plan.source)) +
+    violations.push_back("START-3: there is no " + std::string(start_source_name(plan.source)) +
                          " state at " + at);
     return violations;
   }

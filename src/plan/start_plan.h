@@ -18,16 +18,16 @@
 // chunks that were read as one) is kept where it ends, and only when `deterministic` is off.
 //
 // Invariants, verified by check_start_plan():
-//   B1  0 <= keep < prompt_length, or all of it where `end_known`; and keep is 0 iff the
-//       source is kNothing
-//   B2  keep lies on a cut of the prompt's grid, or at its end, or the state there is
-//       decoded and `deterministic` is off
-//   B3  what is kept is there: within the live state and its agreement with the
-//       prompt, and within `exact` if `deterministic` (live sources); where the
-//       slot can be cut (kLive); a restorable place of the match (kMemory); a
-//       snapshot of the match or of the slot itself at exactly `keep` (kSnapshotInPlace)
-//   B4  the actions, in order, begin with keeping what would be lost and end with
-//       reading [keep, prompt_length)
+//   START-1  0 <= keep < prompt_length, or all of it where `end_known`; and keep is 0 iff the
+//            source is kNothing
+//   START-2  keep lies on a cut of the prompt's grid, or at its end, or the state there is decoded
+//            and `deterministic` is off
+//   START-3  what is kept is there: within the live state and its agreement with the prompt, and
+//            within `exact` if `deterministic` (live sources); where the slot can be cut (kLive); a
+//            restorable place of the match (kMemory); a snapshot of the match or of the slot itself
+//            at exactly `keep` (kSnapshotInPlace)
+//   START-4  the actions, in order, begin with keeping what would be lost and end with reading
+//            [keep, prompt_length)
 //
 // Pure: no I/O, no clock.
 #pragma once

@@ -290,7 +290,7 @@ class BrokenStart : public Start {
   // The number of the first violation.
   [[nodiscard]] std::string verdict(const StartPlan& broken) const {
     const auto violations = check_start_plan(input_, broken);
-    return violations.empty() ? "" : violations.front().substr(0, 2);
+    return violations.empty() ? "" : violations.front().substr(0, violations.front().find(':'));
   }
   [[nodiscard]] StartPlan kept(StartSource source, TokenPos keep) const {
     StartPlan other = good_;
@@ -306,37 +306,37 @@ class BrokenStart : public Start {
 TEST_F(BrokenStart, IsNoticedWhenKeepAndSourceDoNotAgree) {
   ASSERT_EQ(good_.source, kSnapshotInPlace);
   EXPECT_EQ(verdict(good_), "");
-  EXPECT_EQ(verdict(kept(kMemory, 0)), "B1");
-  EXPECT_EQ(verdict(kept(kNothing, 700)), "B1");
-  EXPECT_EQ(verdict(kept(kMemory, 1000)), "B1");
-  EXPECT_EQ(verdict(kept(kMemory, -1)), "B1");
+  EXPECT_EQ(verdict(kept(kMemory, 0)), "START-1");
+  EXPECT_EQ(verdict(kept(kNothing, 700)), "START-1");
+  EXPECT_EQ(verdict(kept(kMemory, 1000)), "START-1");
+  EXPECT_EQ(verdict(kept(kMemory, -1)), "START-1");
 }
 
 TEST_F(BrokenStart, IsNoticedOffTheGrid) {
-  EXPECT_EQ(verdict(kept(kMemory, 650)), "B2");
-  EXPECT_EQ(verdict(kept(kSnapshotInPlace, 650)), "B2");
+  EXPECT_EQ(verdict(kept(kMemory, 650)), "START-2");
+  EXPECT_EQ(verdict(kept(kSnapshotInPlace, 650)), "START-2");
   slots_[0].can_cut = anywhere;
-  EXPECT_EQ(verdict(kept(kLive, 750)), "B2");
+  EXPECT_EQ(verdict(kept(kLive, 750)), "START-2");
 }
 
 TEST_F(BrokenStart, IsNoticedWhereNoStateIs) {
-  EXPECT_EQ(verdict(kept(kLive, 700)), "B3") << "it cannot be cut there";
-  EXPECT_EQ(verdict(kept(kSnapshotInPlace, 500)), "B3");
-  EXPECT_EQ(verdict(kept(kMemory, 500)), "B3");
-  EXPECT_EQ(verdict(kept(kMemory, 800)), "B3");
+  EXPECT_EQ(verdict(kept(kLive, 700)), "START-3") << "it cannot be cut there";
+  EXPECT_EQ(verdict(kept(kSnapshotInPlace, 500)), "START-3");
+  EXPECT_EQ(verdict(kept(kMemory, 500)), "START-3");
+  EXPECT_EQ(verdict(kept(kMemory, 800)), "START-3");
   StartPlan elsewhere = good_;
   elsewhere.slot = 9;
-  EXPECT_EQ(verdict(elsewhere), "B3");
+  EXPECT_EQ(verdict(elsewhere), "START-3");
   slots_[0].common = 600;
-  EXPECT_EQ(verdict(good_), "B3") << "its rows are of another prompt";
+  EXPECT_EQ(verdict(good_), "START-3") << "its rows are of another prompt";
   slots_[0].common = 760;
   slots_[0].exact = 600;
   EXPECT_EQ(verdict(good_), "");
   input_.deterministic = true;
-  EXPECT_EQ(verdict(good_), "B3") << "its rows are decoded";
+  EXPECT_EQ(verdict(good_), "START-3") << "its rows are decoded";
   input_.match = nullptr;
-  EXPECT_EQ(verdict(good_), "B3");
-  EXPECT_EQ(verdict(kept(kMemory, 700)), "B3");
+  EXPECT_EQ(verdict(good_), "START-3");
+  EXPECT_EQ(verdict(kept(kMemory, 700)), "START-3");
 }
 
 TEST_F(BrokenStart, IsNoticedByItsActions) {
@@ -347,14 +347,15 @@ TEST_F(BrokenStart, IsNoticedByItsActions) {
     broken.actions = std::move(other);
     return verdict(broken);
   };
-  EXPECT_EQ(acting({}), "B4");
-  EXPECT_EQ(acting({actions[1], actions[2]}), "B4") << "not stored";
-  EXPECT_EQ(acting({actions[0], actions[2]}), "B4") << "not loaded";
-  EXPECT_EQ(acting({actions[0], actions[1]}), "B4") << "not read";
-  EXPECT_EQ(acting({actions[1], actions[0], actions[2]}), "B4") << "stored too late";
-  EXPECT_EQ(acting({actions[0], LoadSnapshot{{3, 1}, 700}, actions[2]}), "B4") << "another node";
-  EXPECT_EQ(acting({actions[0], actions[1], ReadPrompt{{650, 1000}}}), "B4");
-  EXPECT_EQ(acting({actions[0], actions[1], actions[2], actions[2]}), "B4") << "read twice";
+  EXPECT_EQ(acting({}), "START-4");
+  EXPECT_EQ(acting({actions[1], actions[2]}), "START-4") << "not stored";
+  EXPECT_EQ(acting({actions[0], actions[2]}), "START-4") << "not loaded";
+  EXPECT_EQ(acting({actions[0], actions[1]}), "START-4") << "not read";
+  EXPECT_EQ(acting({actions[1], actions[0], actions[2]}), "START-4") << "stored too late";
+  EXPECT_EQ(acting({actions[0], LoadSnapshot{{3, 1}, 700}, actions[2]}), "START-4")
+      << "another node";
+  EXPECT_EQ(acting({actions[0], actions[1], ReadPrompt{{650, 1000}}}), "START-4");
+  EXPECT_EQ(acting({actions[0], actions[1], actions[2], actions[2]}), "START-4") << "read twice";
 }
 
 // --- against exhaustive search -----------------------------------------------------
@@ -462,7 +463,7 @@ class RandomStart {
                                [&](const tree::Stop& s) { return s.position == p && fits(s); });
   }
 
-  // B1, B2 and B3 as they are written.
+  // START-1, START-2 and START-3 as they are written.
   [[nodiscard]] bool allowed(const LiveState& slot, StartSource source, TokenPos keep) const {
     if ((source == kNothing) != (keep == 0)) return false;
     if (source == kNothing) return true;

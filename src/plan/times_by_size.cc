@@ -156,19 +156,19 @@ std::vector<std::string> TimesBySize::check() const {
   std::vector<std::string> violations;
   for (const auto& [size, visited] : visited_) {
     if (size < 1 || size > kSizeMost) {
-      violations.push_back("D1: size " + std::to_string(size) + " is kept");
+      violations.push_back("TIMES-1: size " + std::to_string(size) + " is kept");
     }
   }
   for (const Point& point : known_) {
     if (!std::isfinite(point.ms) || point.ms <= 0.0) {
-      violations.push_back("D2: size " + std::to_string(point.size) + " has no time");
+      violations.push_back("TIMES-2: size " + std::to_string(point.size) + " has no time");
     }
   }
   if (!std::isfinite(slowness()) || slowness() <= 0.0) {
-    violations.emplace_back("D2: the slowness is none");
+    violations.emplace_back("TIMES-2: the slowness is none");
   }
   if (!std::isfinite(change_ms()) || change_ms() < 0.0) {
-    violations.emplace_back("D2: a change has no cost");
+    violations.emplace_back("TIMES-2: a change has no cost");
   }
   return violations;
 }

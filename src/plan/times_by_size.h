@@ -26,9 +26,9 @@
 // drift apart.
 //
 // Invariants, verified by check():
-//   D1  every size that is kept lies between 1 and kSizeMost
-//   D2  every time, and the slowness, is finite and more than nothing; a change costs nothing
-//       or more
+//   TIMES-1  every size that is kept lies between 1 and kSizeMost
+//   TIMES-2  every time, and the slowness, is finite and more than nothing; a change costs nothing
+//            or more
 //
 // Pure: no I/O, no clock.
 #pragma once

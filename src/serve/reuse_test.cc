@@ -375,7 +375,7 @@ TEST_P(Reuse, CheckpointsTakeASmallShareOfTheTime) {
   EXPECT_GE(taken_when_a_copy_takes(std::chrono::milliseconds(20)), 2) << "the prompt's end too";
 }
 
-// The guarantee of plan/placement.h, P4, on a server: whatever copying costs, and inside one
+// The guarantee of plan/placement.h, PLACE-4, on a server: whatever copying costs, and inside one
 // message.
 TEST_P(Reuse, AnotherQuestionAboutALongTextReadsLittleOfItAgain) {
   ManualClock* clock = nullptr;

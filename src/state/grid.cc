@@ -45,11 +45,11 @@ std::vector<std::string> Grid::check(TokenSpan tokens) const {
   TokenPos last = 0;
   for (const TokenPos p : all) {
     if (p - last < 1 || p - last > rule_.step) {
-      violations.push_back("G2: chunk of " + std::to_string(p - last) + " tokens ends at " +
+      violations.push_back("GRID-2: chunk of " + std::to_string(p - last) + " tokens ends at " +
                            std::to_string(p));
     }
     if (floor(tokens.first(p), p) != p) {
-      violations.push_back("G1: cut " + std::to_string(p) + " depends on later tokens");
+      violations.push_back("GRID-1: cut " + std::to_string(p) + " depends on later tokens");
     }
     last = p;
   }

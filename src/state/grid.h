@@ -7,10 +7,10 @@
 // last cut where no turn has ended. Prefill numerics depend on how tokens are
 // chunked, so two runs agree bit for bit only if they cut at the same places.
 //
-// Invariants; check() verifies G1 and G2, G3 holds by construction:
-//   G1  causal: whether p is a cut depends on tokens [0, p) alone
-//   G2  chunks are never empty and never longer than `step`
-//   G3  what happens to be cached plays no part (there is no such input)
+// Invariants; check() verifies GRID-1 and GRID-2, GRID-3 holds by construction:
+//   GRID-1  causal: whether p is a cut depends on tokens [0, p) alone
+//   GRID-2  chunks are never empty and never longer than `step`
+//   GRID-3  what happens to be cached plays no part (there is no such input)
 //
 // Value type; no state of its own beyond the rule.
 #pragma once
@@ -46,7 +46,7 @@ class Grid {
 
   [[nodiscard]] const GridRule& rule() const { return rule_; }
 
-  // Violations of G1 and G2 on these tokens; empty when they hold.
+  // Violations of GRID-1 and GRID-2 on these tokens; empty when they hold.
   [[nodiscard]] std::vector<std::string> check(TokenSpan tokens) const;
 
  private:

@@ -32,8 +32,8 @@ TEST(Grid, FloorIsTheDeepestCutWithinTheLimit) {
   EXPECT_EQ(grid.floor(tokens, 100), 20);
 }
 
-// G1: prompts that share a prefix share its cuts, whatever follows.
-TEST(GridG1, CutsDependOnEarlierTokensAlone) {
+// GRID-1: prompts that share a prefix share its cuts, whatever follows.
+TEST(GRID1, CutsDependOnEarlierTokensAlone) {
   constexpr unsigned kSeed = 20;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);

@@ -90,11 +90,11 @@ std::vector<AgeSums::Entry> AgeSums::entries() const {
 void AgeSums::check_node(const Node& node, std::vector<std::string>& violations) {
   for (const Tree* child : {&node.older, &node.newer}) {
     if (*child == nullptr) continue;
-    if ((*child)->priority > node.priority) violations.emplace_back("A2: a child lies too deep");
+    if ((*child)->priority > node.priority) violations.emplace_back("AGES-2: a child lies too deep");
     check_node(**child, violations);
   }
   const bool adds_up = node.sum == node.bytes + sum_of(node.older) + sum_of(node.newer);
-  if (!adds_up || node.added == 0) violations.emplace_back("A3: the sum of a node");
+  if (!adds_up || node.added == 0) violations.emplace_back("AGES-3: the sum of a node");
 }
 
 std::vector<std::string> AgeSums::check() const {
@@ -103,7 +103,7 @@ std::vector<std::string> AgeSums::check() const {
   const std::vector<Entry> all = entries();
   const auto falls = [](const Entry& a, const Entry& b) { return a.time >= b.time; };
   if (std::ranges::adjacent_find(all, falls) != all.end()) {
-    violations.emplace_back("A1: times do not ascend");
+    violations.emplace_back("AGES-1: times do not ascend");
   }
   return violations;
 }

@@ -8,9 +8,9 @@
 // the logarithm of the times, in whichever order they come. Each node knows the bytes of its part.
 //
 // Invariants, verified by check():
-//   A1  times ascend from left to right
-//   A2  no node has a higher priority than the one above
-//   A3  each node's sum is its own bytes and its children's sums, and something is there of its
+//   AGES-1  times ascend from left to right
+//   AGES-2  no node has a higher priority than the one above
+//   AGES-3  each node's sum is its own bytes and its children's sums, and something is there of its
 //   time
 //
 // Pure: no I/O, no clock. One owning thread.

@@ -12,12 +12,12 @@
 // whoever reads a blob can verify that its names belong to its tokens.
 //
 // Any bytes at all may be given to read_facts() and read_blob(). Invariants,
-// verified by the tests and by fuzz/fuzz_blob.cc:
-//   B1  what encode() writes is read back byte for byte, and damage to any byte of a
-//       file is noticed (that of the payload's own digest only where asked for)
-//   B2  no size from a file is used before it fits the file's length, and never
-//       more memory is asked for than the file has bytes
-//   B3  nothing throws; an Error says in one line what is wrong
+// verified by the tests of the same numbers (blob_test.cc) and by fuzz/fuzz_blob.cc:
+//   BLOB-1  what encode() writes is read back byte for byte, and damage to any byte of a file is
+//           noticed (that of the payload's own digest only where asked for)
+//   BLOB-2  no size from a file is used before it fits the file's length, and never more memory is
+//           asked for than the file has bytes
+//   BLOB-3  nothing throws; an Error says in one line what is wrong
 //
 // Codes of Errors: kInvalidArgument - the bytes are not a valid blob; kUnsupported -
 // they are one of a kind that this version cannot read; kIo - the source failed;

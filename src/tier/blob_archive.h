@@ -5,12 +5,12 @@
 // Used by export and import, and for files that save one slot. Both classes hold at most a
 // buffer; a reader's blobs are windows of its source, for read_blob().
 //
-// Any bytes at all may be given to a reader. Invariants, verified by the tests and by
-// fuzz/fuzz_blob_archive.cc:
-//   A1  what a writer wrote is read back byte for byte, and a file that was cut off, or goes on
-//       behind its end, is noticed
-//   A2  no length from a file is used before it fits what is left of the file
-//   A3  nothing throws; an Error says in one line what is wrong
+// Any bytes at all may be given to a reader. Invariants, verified by the tests of the same
+// numbers (blob_archive_test.cc) and by fuzz/fuzz_blob_archive.cc:
+//   ARCHIVE-1  what a writer wrote is read back byte for byte, and a file that was cut off, or goes
+//              on behind its end, is noticed
+//   ARCHIVE-2  no length from a file is used before it fits what is left of the file
+//   ARCHIVE-3  nothing throws; an Error says in one line what is wrong
 //
 // Codes of Errors: kInvalidArgument - these bytes are no such file, or are damaged;
 // kUnsupported - one of another version; kIo - the file failed.

@@ -64,7 +64,7 @@ Read read_all(const Bytes& file) {
   }
 }
 
-TEST(BlobArchive, A1WhatIsWrittenIsReadBack) {
+TEST(BlobArchive, ARCHIVE1WhatIsWrittenIsReadBack) {
   const std::vector<Bytes> blobs = {bytes_of("one"), Bytes(3 << 20, std::byte{7}), bytes_of("3")};
   for (const Bytes& note : {Bytes{}, bytes_of("{\"spaces\": 5}")}) {
     const Read read = read_all(archive_of(blobs, note));
@@ -77,7 +77,7 @@ TEST(BlobArchive, A1WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read_all(archive_of({})).error, "");
 }
 
-TEST(BlobArchive, A1EveryCutIsNoticed) {
+TEST(BlobArchive, ARCHIVE1EveryCutIsNoticed) {
   const std::vector<Bytes> blobs = {bytes_of("one"), bytes_of("second"), bytes_of("3")};
   const Bytes whole = archive_of(blobs, bytes_of("note"));
   std::size_t most = 0;
@@ -114,7 +114,7 @@ TEST(BlobArchive, HostileBeginningsAreRefusedInOneSentence) {
   }
 }
 
-TEST(BlobArchive, A2HostileLengthsEndTheReading) {
+TEST(BlobArchive, ARCHIVE2HostileLengthsEndTheReading) {
   const Bytes whole = archive_of({bytes_of("one"), bytes_of("two")});
   const std::size_t second = 48 + 8 + 3;
   for (const std::uint64_t length : {std::uint64_t{20}, std::uint64_t{4}, std::uint64_t{0},

@@ -60,7 +60,7 @@ void expect_equal(const ExtentBlock& a, const ExtentBlock& b) {
   EXPECT_EQ(a.companion().checksum, b.companion().checksum);
 }
 
-TEST(BlobB1, RowsComeBack) {
+TEST(BLOB1, RowsComeBack) {
   const BlobMaker maker(kHere, counting(400, 100));
   for (const bool companion : {false, true}) {
     for (const TokenRange range : {TokenRange{0, 1}, {0, 64}, {63, 65}, {100, 300}, {128, 400}}) {
@@ -85,7 +85,7 @@ TEST(BlobB1, RowsComeBack) {
   }
 }
 
-TEST(BlobB1, PlacesComeBack) {
+TEST(BLOB1, PlacesComeBack) {
   const BlobMaker maker(kHere, counting(300, 100));
   for (int parts = 1; parts < 8; ++parts) {
     const MakerOptions options{.companion = (parts & 1) != 0, .logits = (parts & 2) != 0};
@@ -110,7 +110,7 @@ TEST(BlobB1, PlacesComeBack) {
 }
 
 // Blocks of two paths that parted inside a block: their ranges overlap, their uses do not.
-TEST(BlobB1, RowsOfAForkComeBack) {
+TEST(BLOB1, RowsOfAForkComeBack) {
   const BlobMaker maker(kHere, counting(128, 100));
   RowsBlob blob = maker.rows({64, 80}, {}, true);
   const RowsBlob rest = maker.rows({80, 128});
@@ -191,7 +191,7 @@ std::vector<Bytes> samples() {
           file_of(maker.place(130, all)), file_of(maker.place(64))};
 }
 
-TEST(BlobB1, EveryFlippedBitIsNoticed) {
+TEST(BLOB1, EveryFlippedBitIsNoticed) {
   for (const Bytes& file : samples()) {
     ASSERT_EQ(why(file), "");
     for (std::size_t at = 0; at < file.size(); ++at) {
@@ -204,7 +204,7 @@ TEST(BlobB1, EveryFlippedBitIsNoticed) {
   }
 }
 
-TEST(BlobB1, EveryOtherLengthIsNoticed) {
+TEST(BLOB1, EveryOtherLengthIsNoticed) {
   for (const Bytes& file : samples()) {
     for (std::size_t size = 0; size < file.size(); ++size) {
       ASSERT_NE(why(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))), "");
@@ -217,7 +217,7 @@ TEST(BlobB1, EveryOtherLengthIsNoticed) {
   }
 }
 
-TEST(BlobB2, SealedLiesAreNoticed) {
+TEST(BLOB2, SealedLiesAreNoticed) {
   using namespace blob_layout;
   const Bytes rows = samples()[0];
   const Bytes place = samples()[2];
@@ -255,7 +255,7 @@ TEST(BlobB2, SealedLiesAreNoticed) {
   EXPECT_NE(read(sealed(swapped))->facts.key, read(rows)->facts.key);
 }
 
-TEST(BlobB2, SealedLiesOfBlocksAreNoticed) {
+TEST(BLOB2, SealedLiesOfBlocksAreNoticed) {
   using namespace blob_layout;
   const Bytes rows = samples()[0];
   const std::size_t table = kFixedBytes + tokens_bytes(150 - 64);

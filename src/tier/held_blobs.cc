@@ -160,7 +160,7 @@ std::vector<std::string> HeldBlobs::check() const {
   ByteCount bytes = 0;
   for (const auto& [key, blob] : held_) bytes += blob.bytes;
   if (stats_.blobs() != held_.size() || stats_.rows_bytes + stats_.place_bytes != bytes)
-    wrong.emplace_back("HOLD-1: the blobs' number or bytes");
+    wrong.emplace_back("BLOBS-1: the blobs' number or bytes");
   check_depths(wrong);
   check_ages(wrong);
   return wrong;
@@ -173,22 +173,22 @@ void HeldBlobs::check_depths(std::vector<std::string>& wrong) const {
     if (blob.end == 0) continue;
     ++known;
     if (!depths_->contains(blob.anchor, blob.end))
-      wrong.push_back("HOLD-2: the end of " + key.hex() + " is not known");
+      wrong.push_back("BLOBS-2: the end of " + key.hex() + " is not known");
   }
-  if (known != depths_->size()) wrong.emplace_back("HOLD-2: an end of no held blob");
+  if (known != depths_->size()) wrong.emplace_back("BLOBS-2: an end of no held blob");
 }
 
 // As blob by blob.
 void HeldBlobs::check_ages(std::vector<std::string>& wrong) const {
   std::map<double, std::map<std::int64_t, ByteCount>> counted;
   for (const auto& [key, blob] : held_) counted[worth_of(blob)][blob.used_ms] += blob.bytes;
-  if (counted.size() != ages_.size()) wrong.emplace_back("HOLD-3: another number of worths");
+  if (counted.size() != ages_.size()) wrong.emplace_back("BLOBS-3: another number of worths");
   for (const auto& [worth, ages] : ages_) {
-    for (const std::string& violation : ages.check()) wrong.push_back("HOLD-3: " + violation);
+    for (const std::string& violation : ages.check()) wrong.push_back("BLOBS-3: " + violation);
     std::vector<AgeSums::Entry> wanted;
     for (const auto& [used_ms, bytes] : counted[worth]) wanted.push_back({used_ms, bytes});
     if (ages.entries() != wanted)
-      wrong.emplace_back("HOLD-3: other bytes than those that are held");
+      wrong.emplace_back("BLOBS-3: other bytes than those that are held");
   }
 }
 

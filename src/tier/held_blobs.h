@@ -8,11 +8,11 @@
 // the deeper one of two equals, because nothing stands on it.
 //
 // Invariants, verified by check():
-//   HOLD-1  the statistics' blobs and bytes are those of what is held
-//   HOLD-2  `stored_depths` has the end of each held blob whose place is known, and no other; when
-//           this is destroyed it takes its own away
-//   HOLD-3  the sums by age have the bytes of each held blob by what it is worth and when it was
-//           used, and no others: bytes_below() adds up no blobs
+//   BLOBS-1  the statistics' blobs and bytes are those of what is held
+//   BLOBS-2  `stored_depths` has the end of each held blob whose place is known, and no other; when
+//            this is destroyed it takes its own away
+//   BLOBS-3  the sums by age have the bytes of each held blob by what it is worth and when it was
+//            used, and no others: bytes_below() adds up no blobs
 //
 // One owning thread. No clock: now comes in, in Unix milliseconds.
 #pragma once

@@ -5,9 +5,9 @@
 // looked for, and where it has gone a new one is made in its place: what was in it is lost,
 // what comes is kept.
 //
-// Invariants, verified by the tests:
-//   L1  counts since the opening are those of all the folders that there were
-//   L2  nothing that the lost folder held is said to be known
+// Invariants, verified by lasting_folder_test.cc (IsMadeAnewWhereItWasDeleted):
+//   LASTING-1  counts since the opening are those of all the folders that there were
+//   LASTING-2  nothing that the lost folder held is said to be known
 //
 // One owning thread.
 #pragma once

@@ -44,8 +44,8 @@ TEST_F(Lasting, IsMadeAnewWhereItWasDeleted) {
   EXPECT_TRUE(put(maker_.rows({0, 128})));
   EXPECT_EQ(renewed_, 1);
   EXPECT_EQ(covered(), 128);
-  EXPECT_EQ(known_->size(), 1U) << "L2";
-  EXPECT_EQ(folder_->stats().stored, 3U) << "L1";
+  EXPECT_EQ(known_->size(), 1U) << "LASTING-2";
+  EXPECT_EQ(folder_->stats().stored, 3U) << "LASTING-1";
   EXPECT_EQ(folder_->stats().rows_blobs, 1U);
   EXPECT_GT(folder_->stats().failed, 0U);
   EXPECT_EQ(folder_->store().check(), std::vector<std::string>{});

@@ -10,9 +10,9 @@
 // prompt of n tokens cost n/64 short digests, and whoever knows the name at a
 // multiple of 64 can go on from there without the tokens before it.
 //
-// Invariants, verified by the tests:
-//   N1  equal spaces and tokens give equal names, however they were appended
-//   N2  going on from anchors()[i] gives the names that starting from 0 gives
+// Invariants, verified by the tests of the same numbers (path_name_test.cc):
+//   NAMES-1  equal spaces and tokens give equal names, however they were appended
+//   NAMES-2  going on from anchors()[i] gives the names that starting from 0 gives
 #pragma once
 
 #include <array>

@@ -44,7 +44,7 @@ TEST(PathName, IsWhatThePageSays) {
   EXPECT_EQ(hex(name_of(kSpace, many)), "7cc3e28f778acf9d627e8239a6743d10");
 }
 
-TEST(PathNameN1, DoesNotDependOnThePieces) {
+TEST(NAMES1, DoesNotDependOnThePieces) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
     const Tokens tokens = some_tokens(random() % 400, seed);
@@ -60,7 +60,7 @@ TEST(PathNameN1, DoesNotDependOnThePieces) {
   }
 }
 
-TEST(PathNameN2, GoesOnFromAnyAnchor) {
+TEST(NAMES2, GoesOnFromAnyAnchor) {
   const Tokens tokens = some_tokens(300, 7);
   PathNamer whole(kSpace);
   whole.append(tokens);

@@ -1,10 +1,10 @@
 // RealFiles: the system's files below one folder.
 //
-// Invariants, verified by the tests:
-//   F1  nothing outside the folder is opened or written: every part of a path is opened
-//       relative to the one before, and links are refused (ELOOP, ENOTDIR)
-//   F2  what it creates is private: files 0600, folders 0700
-//   F3  a pipe, a device or a folder is not opened as a file, and does not block
+// Invariants, verified by the tests of the same numbers (real_files_test.cc):
+//   REALFS-1  nothing outside the folder is opened or written: every part of a path is opened
+//             relative to the one before, and links are refused (ELOOP, ENOTDIR)
+//   REALFS-2  what it creates is private: files 0600, folders 0700
+//   REALFS-3  a pipe, a device or a folder is not opened as a file, and does not block
 #pragma once
 
 #include <memory>

@@ -85,7 +85,7 @@ TEST_F(RealFilesF, ListsWithSizes) {
   EXPECT_EQ(files_->list("y").error, ENOENT);
 }
 
-TEST_F(RealFilesF, F1LinksAreNotFollowed) {
+TEST_F(RealFilesF, REALFS1LinksAreNotFollowed) {
   std::ofstream(folder_ / "outside") << "secret";
   fs::create_directory(folder_ / "elsewhere");
   fs::create_symlink(folder_ / "outside", at("link"));
@@ -106,7 +106,7 @@ TEST_F(RealFilesF, F1LinksAreNotFollowed) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "secret");
 }
 
-TEST_F(RealFilesF, F2EverythingIsPrivate) {
+TEST_F(RealFilesF, REALFS2EverythingIsPrivate) {
   const auto before = ::umask(0);
   ASSERT_EQ(files_->make_folder("x"), 0);
   ASSERT_EQ(put(*files_, "x/f", "1"), 0);
@@ -119,7 +119,7 @@ TEST_F(RealFilesF, F2EverythingIsPrivate) {
   EXPECT_EQ(mode_of(at("lock")), 0600U);
 }
 
-TEST_F(RealFilesF, F3OnlyPlainFilesAreOpened) {
+TEST_F(RealFilesF, REALFS3OnlyPlainFilesAreOpened) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   EXPECT_EQ(files_->open("pipe").error, EINVAL);
   ASSERT_EQ(files_->make_folder("x"), 0);

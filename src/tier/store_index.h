@@ -4,7 +4,7 @@
 //   a full disk   what it could not take is put with the next entries
 //   damage        it is made again from the headers of what is held, once
 //
-// Invariants, verified by disk_store_test.cc and the crash tests (STORE-3):
+// Invariants, verified by disk_store_test.cc and the crash tests, which check SHELF-2:
 //   INDEX-1  after a failure that was no damage, the next put brings along what is missing
 //   INDEX-2  a damaged index is made again, and never inside of that
 #pragma once

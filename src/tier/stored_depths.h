@@ -8,12 +8,12 @@
 // lookup could find anything deeper than what memory has. It knows names and no tokens, so its
 // answer is a hope: a lookup may find less, and never anything deeper.
 //
-// Invariants, verified by the tests (and D5 of disk_store.h):
-//   K1  deepest() is the largest end added and not removed at one of the anchors; 0 if there is
-//       none
-//   K2  what was added twice is there until it has been removed twice
-//   K3  agreed() is the position of the last of the anchors at which there is an end; 0 if there is
-//       none
+// Invariants, verified by the tests of the same numbers (and BLOBS-2 of held_blobs.h):
+//   DEPTHS-1  deepest() is the largest end added and not removed at one of the anchors; 0 if there
+//             is none
+//   DEPTHS-2  what was added twice is there until it has been removed twice
+//   DEPTHS-3  agreed() is the position of the last of the anchors at which there is an end; 0 if
+//             there is none
 //
 // Safe to use from any thread.
 #pragma once

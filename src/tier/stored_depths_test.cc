@@ -19,7 +19,7 @@ PathName named(int number) {
   return name;
 }
 
-TEST(StoredDepths, K1TheDeepestOfTheseAnchors) {
+TEST(StoredDepths, DEPTHS1TheDeepestOfTheseAnchors) {
   StoredDepths ends;
   const std::vector<PathName> path = {named(0), named(1), named(2)};
   EXPECT_EQ(ends.deepest(path), 0);
@@ -37,7 +37,7 @@ TEST(StoredDepths, K1TheDeepestOfTheseAnchors) {
   EXPECT_FALSE(ends.contains(named(1), 300));
 }
 
-TEST(StoredDepths, K2TwiceIsThereUntilItIsRemovedTwice) {
+TEST(StoredDepths, DEPTHS2TwiceIsThereUntilItIsRemovedTwice) {
   StoredDepths ends;
   const std::vector<PathName> path = {named(4)};
   ends.add(named(4), 64);
@@ -51,7 +51,7 @@ TEST(StoredDepths, K2TwiceIsThereUntilItIsRemovedTwice) {
   EXPECT_EQ(ends.size(), 0U);
 }
 
-TEST(StoredDepths, K3TheLastAnchorAtWhichSomethingStands) {
+TEST(StoredDepths, DEPTHS3TheLastAnchorAtWhichSomethingStands) {
   StoredDepths ends;
   const std::vector<PathName> path = {named(0), named(1), named(2), named(3)};
   EXPECT_EQ(ends.agreed(path), 0);

@@ -9,7 +9,7 @@
 // joined after a fork died - to tokens that are no longer here. That is why the
 // range is part of the use and never derived from the block.
 //
-// Invariants (T5 of the tree):
+// Invariants, TREE-5 of token_tree.h:
 //   uses ascend and do not overlap; each lies within its block; neighbouring
 //   uses of one block are one use
 //

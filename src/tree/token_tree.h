@@ -21,29 +21,28 @@
 // leaves a path that was known once, and its notes say why bytes are missing.
 //
 // Invariants, verified by check():
-//   T1   siblings differ in their first token
-//   T2   every node but a root holds at least one token, and begins where its
-//        parent ends; a root has children
-//   T3   pinned + evictable = resident = the distinct objects in use, per kind;
-//        an object is pinned iff one of its users is
-//   T4   a node's pins are its own and those of its children: the ancestors of
-//        a pinned node are pinned
-//   T5   the uses of an edge ascend, do not overlap, lie within the edge and
-//        within their block; neighbouring uses of one block are one use
-//   T6   a snapshot lies at exactly the position where it was taken
-//   T7   a node is reachable iff no token on the way to it lacks its row (always,
-//        where a state has no rows)
-//   T8   subtree sums (holders, snapshots) are those of the node and its children
-//   T9   the ghost is every token at and below which there is neither byte nor
-//        pin: it has edges of its own, its size is their tokens, and its index
-//        lists exactly their leaves
-//   T10  the two eviction lists hold exactly the nodes with rows and those with a
-//        snapshot, oldest use first
-//   T11  a parent was used no earlier than its children, and stands behind them
-//        in the list of rows
-//   T12  an unpinned node with one child is a place (it has a snapshot, a note of
-//        one, or a mark), or it is where a ghost begins
-//   T13  a note of an eviction stands only while what it notes is missing
+//   TREE-1  siblings differ in their first token
+//   TREE-2  every node but a root holds at least one token, and begins where its parent ends; a
+//           root has children
+//   TREE-3  pinned + evictable = resident = the distinct objects in use, per kind; an object is
+//           pinned iff one of its users is
+//   TREE-4  a node's pins are its own and those of its children: the ancestors of a pinned node are
+//           pinned
+//   TREE-5  the uses of an edge ascend, do not overlap, lie within the edge and within their block;
+//           neighbouring uses of one block are one use
+//   TREE-6  a snapshot lies at exactly the position where it was taken
+//   TREE-7  a node is reachable iff no token on the way to it lacks its row (always, where a state
+//           has no rows)
+//   TREE-8  subtree sums (holders, snapshots) are those of the node and its children
+//   TREE-9  the ghost is every token at and below which there is neither byte nor pin: it has edges
+//           of its own, its size is their tokens, and its index lists exactly their leaves
+//   TREE-10  the two eviction lists hold exactly the nodes with rows and those with a snapshot,
+//            oldest use first
+//   TREE-11  a parent was used no earlier than its children, and stands behind them in the list of
+//            rows
+//   TREE-12  an unpinned node with one child is a place (it has a snapshot, a note of one, or a
+//            mark), or it is where a ghost begins
+//   TREE-13  a note of an eviction stands only while what it notes is missing
 //
 // Costs: n tokens, d nodes on the path, r blocks of an edge.
 //   match O(n + d) and memory O(d); commit O(n + d + new r) plus the edges split;
@@ -180,7 +179,7 @@ class TokenTree {
   // The sum of what they own and of what they share is bytes().
   [[nodiscard]] HeldConversations conversations(std::size_t most) const;
 
-  // Violations of T1..T13, each beginning with its number. O(size); for tests.
+  // Violations of TREE-1..TREE-13, each beginning with its number. O(size); for tests.
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:

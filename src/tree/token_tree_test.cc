@@ -7,12 +7,12 @@
 namespace holdfast::tree {
 namespace {
 
-class TokenTreeT1 : public TokenTreeFixture {};
-class TokenTreeT2 : public TokenTreeFixture {};
-class TokenTreeT3 : public TokenTreeFixture {};
-class TokenTreeT4 : public TokenTreeFixture {};
-class TokenTreeT5 : public TokenTreeFixture {};
-class TokenTreeT6 : public TokenTreeFixture {};
+class TREE1 : public TokenTreeFixture {};
+class TREE2 : public TokenTreeFixture {};
+class TREE3 : public TokenTreeFixture {};
+class TREE4 : public TokenTreeFixture {};
+class TREE5 : public TokenTreeFixture {};
+class TREE6 : public TokenTreeFixture {};
 
 TEST(TokenTreeNeeds, FollowFromThePartsOfTheState) {
   const auto needs = [](std::vector<Part> parts) {
@@ -31,7 +31,7 @@ TEST(TokenTreeNeeds, FollowFromThePartsOfTheState) {
   EXPECT_STREQ(evict_reason_name(EvictReason::kBudget), "budget");
 }
 
-TEST_F(TokenTreeT1, SiblingsDifferInTheirFirstToken) {
+TEST_F(TREE1, SiblingsDifferInTheirFirstToken) {
   TokenTree tree(kAttention);
   commit(tree, "system user one");
   const Committed second = commit(tree, "system user two");
@@ -43,7 +43,7 @@ TEST_F(TokenTreeT1, SiblingsDifferInTheirFirstToken) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT1, ManyChildrenAreFoundAndForgottenOneByOne) {
+TEST_F(TREE1, ManyChildrenAreFoundAndForgottenOneByOne) {
   TokenTree tree(kRecurrent);
   constexpr Token kChildren = 500;
   for (Token i = 0; i < kChildren; ++i) {
@@ -59,7 +59,7 @@ TEST_F(TokenTreeT1, ManyChildrenAreFoundAndForgottenOneByOne) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT2, SpacesShareNothing) {
+TEST_F(TREE2, SpacesShareNothing) {
   TokenTree tree(kRecurrent);
   commit(tree, "hello", {.snapshots = {make_snapshot(5)}});
   EXPECT_EQ(tree.match(SpaceKey{1, 2}, letters("hello")).matched, 0);
@@ -67,7 +67,7 @@ TEST_F(TokenTreeT2, SpacesShareNothing) {
   EXPECT_EQ(tree.match(kSpace, letters("hello")).restorable(5), 5);
 }
 
-TEST_F(TokenTreeT2, AnEmptySpaceLeavesNothingBehind) {
+TEST_F(TREE2, AnEmptySpaceLeavesNothingBehind) {
   TokenTree tree(kAttention);
   commit(tree, "abc");
   EXPECT_EQ(tree.node_count(), 2U);
@@ -76,7 +76,7 @@ TEST_F(TokenTreeT2, AnEmptySpaceLeavesNothingBehind) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT3, ABlockIsChargedOnceHoweverManyEdgesUseIt) {
+TEST_F(TREE3, ABlockIsChargedOnceHoweverManyEdgesUseIt) {
   TokenTree tree(kHybrid);
   const Committed first = commit(tree, "aaaaaaaa", {.blocks = {make_block(0, 8, 80)}});
   EXPECT_EQ(first.new_bytes, 80U);
@@ -94,7 +94,7 @@ TEST_F(TokenTreeT3, ABlockIsChargedOnceHoweverManyEdgesUseIt) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT3, OneSnapshotAtTwoPlacesIsChargedOnce) {
+TEST_F(TREE3, OneSnapshotAtTwoPlacesIsChargedOnce) {
   TokenTree tree(kHybrid);
   const SnapshotPtr both = make_snapshot(4, 100);
   commit(tree, "abcd", {.snapshots = {both}});
@@ -108,7 +108,7 @@ TEST_F(TokenTreeT3, OneSnapshotAtTwoPlacesIsChargedOnce) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT3, PinnedAndEvictableAddUp) {
+TEST_F(TREE3, PinnedAndEvictableAddUp) {
   TokenTree tree(kHybrid);
   commit(tree, "aaaa", {.blocks = {make_block(0, 4, 40)}, .snapshots = {make_snapshot(4)}});
   commit(tree, "aabb", {.blocks = {make_block(2, 4, 20)}});
@@ -119,7 +119,7 @@ TEST_F(TokenTreeT3, PinnedAndEvictableAddUp) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT4, AncestorsOfAPinnedNodeArePinned) {
+TEST_F(TREE4, AncestorsOfAPinnedNodeArePinned) {
   TokenTree tree(kHybrid);
   commit(tree, "ab", {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}});
   commit(tree, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
@@ -139,7 +139,7 @@ TEST_F(TokenTreeT4, AncestorsOfAPinnedNodeArePinned) {
   EXPECT_EQ(tree.evict_snapshot(at(tree, "ab"), budget()), 100U);
 }
 
-TEST_F(TokenTreeT4, ASplitPinnedEdgeStaysPinnedWhole) {
+TEST_F(TREE4, ASplitPinnedEdgeStaysPinnedWhole) {
   TokenTree tree(kHybrid);
   commit(tree, "abcdef", {.blocks = {make_block(0, 6)}});
   const Pin pin = tree.pin(at(tree, "abcdef"));
@@ -151,7 +151,7 @@ TEST_F(TokenTreeT4, ASplitPinnedEdgeStaysPinnedWhole) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT4, APinKeepsTokensFromBeingForgotten) {
+TEST_F(TREE4, APinKeepsTokensFromBeingForgotten) {
   TokenTree tree(kHybrid);
   commit(tree, "abc");
   Pin pin = tree.pin(at(tree, "abc"));
@@ -160,13 +160,13 @@ TEST_F(TokenTreeT4, APinKeepsTokensFromBeingForgotten) {
   EXPECT_EQ(tree.trim_ghost(0), 3U);
 }
 
-TEST_F(TokenTreeT4, APinOfNothingHoldsNothing) {
+TEST_F(TREE4, APinOfNothingHoldsNothing) {
   TokenTree tree(kHybrid);
   const Pin none = tree.pin(tree.match(kSpace, letters("abc")).node);
   EXPECT_EQ(tree.pin_count(), 0U);
 }
 
-TEST_F(TokenTreeT5, WhatIsThereStaysAndNewcomersFillTheGaps) {
+TEST_F(TREE5, WhatIsThereStaysAndNewcomersFillTheGaps) {
   TokenTree tree(kAttention);
   const auto early = make_block(2, 4);
   commit(tree, "aaaaaa", {.blocks = {early}});
@@ -184,7 +184,7 @@ TEST_F(TokenTreeT5, WhatIsThereStaysAndNewcomersFillTheGaps) {
 
 // A block's rows beyond a fork belong to the other branch: when that branch has
 // been forgotten and the edges are one again, they must not come back.
-TEST_F(TokenTreeT5, RowsOfAForgottenBranchAreNotTakenForOurs) {
+TEST_F(TREE5, RowsOfAForgottenBranchAreNotTakenForOurs) {
   TokenTree tree(kAttention);
   const auto theirs = make_block(0, 6);
   commit(tree, "aaaabb", {.blocks = {theirs}});
@@ -200,7 +200,7 @@ TEST_F(TokenTreeT5, RowsOfAForgottenBranchAreNotTakenForOurs) {
 }
 
 // What comes back from a file may be a part of a block.
-TEST_F(TokenTreeT5, OnlyTheUsedRowsOfABlockAreTaken) {
+TEST_F(TREE5, OnlyTheUsedRowsOfABlockAreTaken) {
   TokenTree tree(kAttention);
   const Tokens path = letters("aaaaaa");
   const std::vector<BlockUse> uses = {{make_block(0, 4), {0, 3}}, {make_block(3, 8), {3, 5}}};
@@ -211,7 +211,7 @@ TEST_F(TokenTreeT5, OnlyTheUsedRowsOfABlockAreTaken) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT6, ASplitMovesNoSnapshot) {
+TEST_F(TREE6, ASplitMovesNoSnapshot) {
   TokenTree tree(kRecurrent);
   const auto held = make_snapshot(6);
   const NodeId node = commit(tree, "abcdef", {.snapshots = {held}}).node;
@@ -221,7 +221,7 @@ TEST_F(TokenTreeT6, ASplitMovesNoSnapshot) {
   EXPECT_EQ(tree.snapshot(at(tree, "ab")), nullptr);
 }
 
-TEST_F(TokenTreeT6, ASnapshotInsideAnEdgeMakesANodeThere) {
+TEST_F(TREE6, ASnapshotInsideAnEdgeMakesANodeThere) {
   TokenTree tree(kRecurrent);
   const NodeId node = commit(tree, "abcdef").node;
   const auto first = make_snapshot(4);
@@ -233,7 +233,7 @@ TEST_F(TokenTreeT6, ASnapshotInsideAnEdgeMakesANodeThere) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT6, CommittingTwiceIsCommittingOnce) {
+TEST_F(TREE6, CommittingTwiceIsCommittingOnce) {
   TokenTree tree(kHybrid);
   const Given given{.blocks = {make_block(0, 64), make_block(64, 100)},
                     .snapshots = {make_snapshot(70), make_snapshot(100)},

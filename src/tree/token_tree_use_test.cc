@@ -1,4 +1,4 @@
-// Matching, coverage, the ghost, ages and notes (T7 to T13).
+// Matching, coverage, the ghost, ages and notes (TREE-7 to TREE-13).
 #include <gtest/gtest.h>
 
 #include "tree/testing/tree_fixture.h"
@@ -7,13 +7,13 @@
 namespace holdfast::tree {
 namespace {
 
-class TokenTreeT7 : public TokenTreeFixture {};
-class TokenTreeT8 : public TokenTreeFixture {};
-class TokenTreeT9 : public TokenTreeFixture {};
-class TokenTreeT10 : public TokenTreeFixture {};
-class TokenTreeT11 : public TokenTreeFixture {};
-class TokenTreeT12 : public TokenTreeFixture {};
-class TokenTreeT13 : public TokenTreeFixture {};
+class TREE7 : public TokenTreeFixture {};
+class TREE8 : public TokenTreeFixture {};
+class TREE9 : public TokenTreeFixture {};
+class TREE10 : public TokenTreeFixture {};
+class TREE11 : public TokenTreeFixture {};
+class TREE12 : public TokenTreeFixture {};
+class TREE13 : public TokenTreeFixture {};
 class TokenTreeCommon : public TokenTreeFixture {
  protected:
   // Capitals in `other` stand for tokens that need not be read.
@@ -24,7 +24,7 @@ class TokenTreeCommon : public TokenTreeFixture {
   }
 };
 
-TEST_F(TokenTreeT7, AttentionIsRestorableUpToTheFirstGap) {
+TEST_F(TREE7, AttentionIsRestorableUpToTheFirstGap) {
   TokenTree tree(kAttention);
   commit(tree, "aaaaaaaa", {.blocks = {make_block(0, 3), make_block(4, 8)}});
   const Match match = tree.match(kSpace, letters("aaaaaaab"));
@@ -35,7 +35,7 @@ TEST_F(TokenTreeT7, AttentionIsRestorableUpToTheFirstGap) {
   EXPECT_TRUE(match.leaves_known_path);
 }
 
-TEST_F(TokenTreeT7, AHybridNeedsRowsBelowAndASnapshotAtThePlace) {
+TEST_F(TREE7, AHybridNeedsRowsBelowAndASnapshotAtThePlace) {
   TokenTree tree(kHybrid);
   commit(tree, "aaaaaa",
          {.blocks = {make_block(0, 5)},
@@ -49,14 +49,14 @@ TEST_F(TokenTreeT7, AHybridNeedsRowsBelowAndASnapshotAtThePlace) {
   EXPECT_FALSE(match.stops[2].restorable);
 }
 
-TEST_F(TokenTreeT7, ARecurrentModelNeedsNoRows) {
+TEST_F(TREE7, ARecurrentModelNeedsNoRows) {
   TokenTree tree(kRecurrent);
   commit(tree, "aaaaaa", {.snapshots = {make_snapshot(4)}});
   EXPECT_EQ(tree.match(kSpace, letters("aaaaab")).restorable(6), 4);
   EXPECT_EQ(tree.match(kSpace, letters("aaab")).restorable(4), 0);
 }
 
-TEST_F(TokenTreeT7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
+TEST_F(TREE7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
   TokenTree tree(kHybrid);
   commit(tree, "ab", {.blocks = {make_block(0, 2)}, .snapshots = {make_snapshot(2)}});
   commit(tree, "abcd", {.blocks = {make_block(2, 4)}, .snapshots = {make_snapshot(4)}});
@@ -71,7 +71,7 @@ TEST_F(TokenTreeT7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT7, RowsBelongInEqualPartsToTheStatesThatNeedThem) {
+TEST_F(TREE7, RowsBelongInEqualPartsToTheStatesThatNeedThem) {
   TokenTree tree(kHybrid);
   commit(tree, "abcdef",
          {.blocks = {make_block(0, 6)},
@@ -91,7 +91,7 @@ TEST_F(TokenTreeT7, RowsBelongInEqualPartsToTheStatesThatNeedThem) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT7, APromptIsTheLatestUntilAnotherOneEndsBelowIt) {
+TEST_F(TREE7, APromptIsTheLatestUntilAnotherOneEndsBelowIt) {
   TokenTree tree(kHybrid);
   const std::vector<PlacedHints> first = {{2, Hint::kPromptEnd}};
   commit(tree, "ab",
@@ -108,7 +108,7 @@ TEST_F(TokenTreeT7, APromptIsTheLatestUntilAnotherOneEndsBelowIt) {
   EXPECT_FALSE(facts(tree, "abcd").latest_prompt);
 }
 
-TEST_F(TokenTreeT7, AnAnswerIsLeftBehindWhenItsPromptGoesOnWithoutIt) {
+TEST_F(TREE7, AnAnswerIsLeftBehindWhenItsPromptGoesOnWithoutIt) {
   TokenTree tree(kHybrid);
   const std::vector<PlacedHints> first = {{2, Hint::kPromptEnd}};
   const std::vector<PlacedHints> answer = {{4, Hint::kOffGrid}};
@@ -124,7 +124,7 @@ TEST_F(TokenTreeT7, AnAnswerIsLeftBehindWhenItsPromptGoesOnWithoutIt) {
 }
 
 // Issue 3's second failure: whatever one request does, no snapshot is lost.
-TEST_F(TokenTreeT7, AThousandCheckpointsSurviveADivergence) {
+TEST_F(TREE7, AThousandCheckpointsSurviveADivergence) {
   TokenTree tree(kHybrid);
   constexpr TokenPos kStep = 256;
   constexpr TokenPos kLength = 1000 * kStep;
@@ -175,7 +175,7 @@ TEST_F(TokenTreeCommon, ANodeThatIsGoneSaysNothing) {
   EXPECT_EQ(common(tree, "aaaccc", filed, "aaabbb"), 3);
 }
 
-TEST_F(TokenTreeT8, RowsBeyondTheDeepestSnapshotAreDeadWeight) {
+TEST_F(TREE8, RowsBeyondTheDeepestSnapshotAreDeadWeight) {
   TokenTree tree(kHybrid);
   commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(2)}});
   EXPECT_TRUE(facts(tree, "abcd").dead_weight(kHybrid));
@@ -187,7 +187,7 @@ TEST_F(TokenTreeT8, RowsBeyondTheDeepestSnapshotAreDeadWeight) {
   EXPECT_TRUE(facts(tree, "ab").hints.has(Hint::kInterior));
 }
 
-TEST_F(TokenTreeT8, AForkTurnsAnInteriorNodeIntoAJunction) {
+TEST_F(TREE8, AForkTurnsAnInteriorNodeIntoAJunction) {
   TokenTree tree(kRecurrent);
   commit(tree, "abcd", {.snapshots = {make_snapshot(2), make_snapshot(4)}});
   EXPECT_EQ(facts(tree, "ab").hints, Hints(Hint::kInterior));
@@ -196,7 +196,7 @@ TEST_F(TokenTreeT8, AForkTurnsAnInteriorNodeIntoAJunction) {
   EXPECT_EQ(facts(tree, "ab").hints, Hints(Hint::kJunction));
 }
 
-TEST_F(TokenTreeT9, TokensStayWhenBytesGo) {
+TEST_F(TREE9, TokensStayWhenBytesGo) {
   TokenTree tree(kHybrid);
   const NodeId node =
       commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(4)}}).node;
@@ -212,7 +212,7 @@ TEST_F(TokenTreeT9, TokensStayWhenBytesGo) {
   EXPECT_EQ(tree.continuation(match.node, match.matched, 10), letters("cd"));
 }
 
-TEST_F(TokenTreeT9, TokensBehindTheLastRowAreGhost) {
+TEST_F(TREE9, TokensBehindTheLastRowAreGhost) {
   TokenTree tree(kAttention);
   const NodeId node = commit(tree, "abcdef", {.blocks = {make_block(0, 6)}}).node;
   tree.evict_rows(node, 2, budget());
@@ -226,7 +226,7 @@ TEST_F(TokenTreeT9, TokensBehindTheLastRowAreGhost) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT9, TheKnownContinuationIsTheLatestOne) {
+TEST_F(TREE9, TheKnownContinuationIsTheLatestOne) {
   TokenTree tree(kRecurrent);
   commit(tree, "to be or not");
   commit(tree, "to be is");
@@ -236,7 +236,7 @@ TEST_F(TokenTreeT9, TheKnownContinuationIsTheLatestOne) {
   EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 3), letters("or "));
 }
 
-TEST_F(TokenTreeT9, TheOldestLeafIsForgottenFirst) {
+TEST_F(TREE9, TheOldestLeafIsForgottenFirst) {
   TokenTree tree(kRecurrent);
   commit(tree, "abc");
   commit(tree, "abd");
@@ -251,7 +251,7 @@ TEST_F(TokenTreeT9, TheOldestLeafIsForgottenFirst) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT10, CandidatesComeOldestFirst) {
+TEST_F(TREE10, CandidatesComeOldestFirst) {
   TokenTree tree(kHybrid);
   for (const char* path : {"a", "b", "c"}) {
     commit(tree, path, {.blocks = {make_block(0, 1)}, .snapshots = {make_snapshot(1)}});
@@ -267,7 +267,7 @@ TEST_F(TokenTreeT10, CandidatesComeOldestFirst) {
   EXPECT_EQ(facts(tree, "a").hits, 1U);
 }
 
-TEST_F(TokenTreeT11, ChildrenAreOlderThanTheirParents) {
+TEST_F(TREE11, ChildrenAreOlderThanTheirParents) {
   TokenTree tree(kAttention);
   commit(tree, "ab", {.blocks = {make_block(0, 2)}, .marks = {{2, Hint::kPromptEnd}}});
   commit(tree, "abcd", {.blocks = {make_block(2, 4)}});
@@ -276,7 +276,7 @@ TEST_F(TokenTreeT11, ChildrenAreOlderThanTheirParents) {
 }
 
 // The joined node is as young as its upper half was, and stands accordingly.
-TEST_F(TokenTreeT10, AJoinedNodeTakesThePlaceOfItsUpperHalf) {
+TEST_F(TREE10, AJoinedNodeTakesThePlaceOfItsUpperHalf) {
   TokenTree tree(kAttention);
   commit(tree, "abcd", {.blocks = {make_block(2, 4)}});
   commit(tree, "q", {.blocks = {make_block(0, 1)}});
@@ -289,7 +289,7 @@ TEST_F(TokenTreeT10, AJoinedNodeTakesThePlaceOfItsUpperHalf) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT11, TimeDoesNotRunBackwards) {
+TEST_F(TREE11, TimeDoesNotRunBackwards) {
   TokenTree tree(kAttention);
   now_ = 50;
   commit(tree, "a", {.blocks = {make_block(0, 1)}});
@@ -300,7 +300,7 @@ TEST_F(TokenTreeT11, TimeDoesNotRunBackwards) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT12, AnExtendedLeafStaysOneEdge) {
+TEST_F(TREE12, AnExtendedLeafStaysOneEdge) {
   TokenTree tree(kAttention);
   std::string path;
   for (int chunk = 0; chunk < 20; ++chunk) {
@@ -313,7 +313,7 @@ TEST_F(TokenTreeT12, AnExtendedLeafStaysOneEdge) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT12, APlaceIsKeptForItsMark) {
+TEST_F(TREE12, APlaceIsKeptForItsMark) {
   TokenTree tree(kRecurrent);
   commit(tree, "abcd",
          {.snapshots = {make_snapshot(2), make_snapshot(3)}, .marks = {{2, Hint::kSystemEnd}}});
@@ -326,7 +326,7 @@ TEST_F(TokenTreeT12, APlaceIsKeptForItsMark) {
   EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{2, 4}));
 }
 
-TEST_F(TokenTreeT12, APinnedNodeIsJoinedOnlyWhenItIsFree) {
+TEST_F(TREE12, APinnedNodeIsJoinedOnlyWhenItIsFree) {
   TokenTree tree(kRecurrent);
   const NodeId node = commit(tree, "ab").node;
   Pin pin = tree.pin(node);
@@ -338,7 +338,7 @@ TEST_F(TokenTreeT12, APinnedNodeIsJoinedOnlyWhenItIsFree) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT13, ANoteGoesWhenTheBytesComeBack) {
+TEST_F(TREE13, ANoteGoesWhenTheBytesComeBack) {
   TokenTree tree(kHybrid);
   const Given given{.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(4)}};
   const NodeId node = commit(tree, "abcd", given).node;
@@ -350,7 +350,7 @@ TEST_F(TokenTreeT13, ANoteGoesWhenTheBytesComeBack) {
   expect_sound(tree);
 }
 
-TEST_F(TokenTreeT13, AJoinKeepsTheLaterNote) {
+TEST_F(TREE13, AJoinKeepsTheLaterNote) {
   TokenTree tree(kHybrid);
   commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(2)}});
   tree.evict_rows(at(tree, "abcd"), 0, {EvictReason::kDeadWeight, 20});
@@ -360,7 +360,7 @@ TEST_F(TokenTreeT13, AJoinKeepsTheLaterNote) {
   EXPECT_EQ(facts(tree, "abcd").row_note, (EvictionNote{EvictReason::kBudget, 30}));
 }
 
-TEST_F(TokenTreeT13, ASplitKeepsTheNoteOnBothSides) {
+TEST_F(TREE13, ASplitKeepsTheNoteOnBothSides) {
   TokenTree tree(kAttention);
   const NodeId node = commit(tree, "abcd", {.blocks = {make_block(0, 4)}}).node;
   tree.evict_rows(node, 0, budget());

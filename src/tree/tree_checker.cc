@@ -64,30 +64,31 @@ void TreeChecker::expect(bool holds, const char* invariant, const char* what) {
 void TreeChecker::collect_nodes() {
   std::uint64_t tokens = 0;
   for (const auto& [space, root] : core_.roots_) {
-    expect(root->space == space && root->is_root() && root->end == 0, "T2", *root, "not a root");
+    expect(root->space == space && root->is_root() && root->end == 0, "TREE-2", *root,
+           "not a root");
     nodes_.push_back(root);
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     tokens += nodes_[i]->tokens.size();
     for (const auto& child : nodes_[i]->children.all()) nodes_.push_back(child.node);
   }
-  expect(nodes_.size() == core_.node_count(), "T2", "nodes outside the tree");
-  expect(tokens == core_.token_count_, "T2", "tokens miscounted");
+  expect(nodes_.size() == core_.node_count(), "TREE-2", "nodes outside the tree");
+  expect(tokens == core_.token_count_, "TREE-2", "tokens miscounted");
 }
 
 void TreeChecker::check_children(const Node& node) {
   const auto children = node.children.all();
-  expect(!node.is_root() || !children.empty(), "T2", node, "a root without children");
-  expect(node.is_root() || !node.tokens.empty(), "T2", node, "an edge without tokens");
+  expect(!node.is_root() || !children.empty(), "TREE-2", node, "a root without children");
+  expect(node.is_root() || !node.tokens.empty(), "TREE-2", node, "an edge without tokens");
   for (std::size_t i = 0; i < children.size(); ++i) {
     const Node& child = *children[i].node;
-    expect(i == 0 || children[i - 1].first < children[i].first, "T1", child,
+    expect(i == 0 || children[i - 1].first < children[i].first, "TREE-1", child,
            "siblings with one first token, or out of order");
-    expect(!child.tokens.empty() && child.tokens.front() == children[i].first, "T1", child,
+    expect(!child.tokens.empty() && child.tokens.front() == children[i].first, "TREE-1", child,
            "found under another token");
-    expect(child.parent == &node && child.begin() == node.end && child.space == node.space, "T2",
-           child, "does not begin where its parent ends");
-    expect(core_.find(child.id) == &child, "T2", child, "its id does not find it");
+    expect(child.parent == &node && child.begin() == node.end && child.space == node.space,
+           "TREE-2", child, "does not begin where its parent ends");
+    expect(core_.find(child.id) == &child, "TREE-2", child, "its id does not find it");
   }
 }
 
@@ -105,14 +106,14 @@ void TreeChecker::check_ledger() {
     const Charge* charge = core_.ledger_.find(object);
     expect(charge && charge->users == seen.users && charge->pinned_users == seen.pinned_users &&
                charge->bytes == seen.bytes && charge->kind == seen.kind && charge->tallied == 0,
-           "T3", "a charge does not say who uses it");
+           "TREE-3", "a charge does not say who uses it");
     ByteTotals& sum = sums[static_cast<std::size_t>(seen.kind)];
     sum.resident += seen.bytes;
     if (seen.pinned_users > 0) sum.pinned += seen.bytes;
   }
-  expect(core_.ledger_.object_count() == seen_.size(), "T3", "a charge without users");
+  expect(core_.ledger_.object_count() == seen_.size(), "TREE-3", "a charge without users");
   for (std::size_t kind = 0; kind < kByteKinds; ++kind) {
-    expect(core_.ledger_.totals(static_cast<ByteKind>(kind)) == sums[kind], "T3",
+    expect(core_.ledger_.totals(static_cast<ByteKind>(kind)) == sums[kind], "TREE-3",
            "totals differ from the objects in use");
   }
 }
@@ -122,22 +123,22 @@ void TreeChecker::check_pins() {
   for (const Node* node : nodes_) {
     std::uint64_t below = 0;
     for (const auto& child : node->children.all()) below += child.node->pins;
-    expect(below <= node->pins, "T4", *node, "less pinned than its children");
+    expect(below <= node->pins, "TREE-4", *node, "less pinned than its children");
     own += node->pins - below;
   }
-  expect(own == core_.pin_count_, "T4", "pins without an owner");
+  expect(own == core_.pin_count_, "TREE-4", "pins without an owner");
 }
 
 void TreeChecker::check_uses(const Node& node) {
   const BlockRow::Use* last = nullptr;
   for (const BlockRow::Use& use : node.state.row.uses()) {
     see(use.block.get(), use.block->size(), ByteKind::kBlocks, node);
-    expect(!use.range.empty() && intersection(use.range, node.range()) == use.range, "T5", node,
+    expect(!use.range.empty() && intersection(use.range, node.range()) == use.range, "TREE-5", node,
            "a use outside the edge");
-    expect(intersection(use.range, use.block->range()) == use.range, "T5", node,
+    expect(intersection(use.range, use.block->range()) == use.range, "TREE-5", node,
            "a use outside its block");
-    expect(!last || last->range.end <= use.range.begin, "T5", node, "uses overlap");
-    expect(!last || last->block != use.block || last->range.end < use.range.begin, "T5", node,
+    expect(!last || last->range.end <= use.range.begin, "TREE-5", node, "uses overlap");
+    expect(!last || last->block != use.block || last->range.end < use.range.begin, "TREE-5", node,
            "one use in two pieces");
     last = &use;
   }
@@ -145,34 +146,34 @@ void TreeChecker::check_uses(const Node& node) {
 
 void TreeChecker::check_snapshot(const Node& node) {
   const HeldSnapshot& held = node.state.snapshot;
-  expect(node.has_snapshot == static_cast<bool>(held), "T6", node, "flag of the snapshot");
+  expect(node.has_snapshot == static_cast<bool>(held), "TREE-6", node, "flag of the snapshot");
   if (!held) return;
   see(held.snapshot.get(), held.snapshot->size(), ByteKind::kSnapshots, node);
-  expect(held.snapshot->position() == node.end, "T6", node, "a snapshot of another position");
+  expect(held.snapshot->position() == node.end, "TREE-6", node, "a snapshot of another position");
 }
 
 void TreeChecker::check_reach(const Node& node) {
   const auto present = presence(node);
   const auto first_gap = std::ranges::find(present, false) - present.begin();
-  expect(node.covered_to == node.begin() + first_gap, "T7", node, "covered_to");
+  expect(node.covered_to == node.begin() + first_gap, "TREE-7", node, "covered_to");
   bool reachable = true;
   if (core_.needs_.blocks && !node.is_root()) {
     reachable = node.parent->reachable && first_gap == node.length();
   }
-  expect(node.reachable == reachable, "T7", node, "reachable");
+  expect(node.reachable == reachable, "TREE-7", node, "reachable");
 }
 
 void TreeChecker::check_sums(const Node& node) {
   std::uint32_t holders = node.state.empty() ? 0 : 1;
   std::uint32_t snapshots = node.state.snapshot ? 1 : 0;
-  expect(node.counted_holder == (holders > 0) && node.counted_snapshot == (snapshots > 0), "T8",
+  expect(node.counted_holder == (holders > 0) && node.counted_snapshot == (snapshots > 0), "TREE-8",
          node, "its own share is miscounted");
   for (const auto& child : node.children.all()) {
     holders += child.node->holders;
     snapshots += child.node->snapshots;
   }
-  expect(node.holders == holders, "T8", node, "holders");
-  expect(node.snapshots == snapshots, "T8", node, "snapshots");
+  expect(node.holders == holders, "TREE-8", node, "holders");
+  expect(node.snapshots == snapshots, "TREE-8", node, "snapshots");
 }
 
 void TreeChecker::check_ghost() {
@@ -195,13 +196,13 @@ void TreeChecker::check_ghost() {
                         std::ranges::any_of(node->children.all(), [&](const auto& child) {
                           return holding.contains(child.node);
                         });
-    expect(ghost || needed || (!uses.empty() && uses.back().range.end == node->end), "T9", *node,
-           "tokens that nothing needs behind its rows");
-    expect(leaf == core_.ghost_leaves_.contains({node->last_use, node->id}), "T9", *node,
+    expect(ghost || needed || (!uses.empty() && uses.back().range.end == node->end), "TREE-9",
+           *node, "tokens that nothing needs behind its rows");
+    expect(leaf == core_.ghost_leaves_.contains({node->last_use, node->id}), "TREE-9", *node,
            "the index of ghost leaves");
   }
-  expect(tokens == core_.ghost_tokens_, "T9", "ghost tokens miscounted");
-  expect(leaves == core_.ghost_leaves_.size(), "T9", "the index lists what is not there");
+  expect(tokens == core_.ghost_tokens_, "TREE-9", "ghost tokens miscounted");
+  expect(leaves == core_.ghost_leaves_.size(), "TREE-9", "the index lists what is not there");
 }
 
 void TreeChecker::check_lists() {
@@ -210,44 +211,44 @@ void TreeChecker::check_lists() {
   for (const Node* node : nodes_) {
     if (!node->state.row.empty()) ++with_rows;
     if (node->state.snapshot) ++with_snapshot;
-    expect(row_order_.contains(node) == !node->state.row.empty(), "T10", *node, "list of rows");
-    expect(SnapshotLru::holds(*node) == node->has_snapshot, "T10", *node, "list of snapshots");
+    expect(row_order_.contains(node) == !node->state.row.empty(), "TREE-10", *node, "list of rows");
+    expect(SnapshotLru::holds(*node) == node->has_snapshot, "TREE-10", *node, "list of snapshots");
   }
   const auto rows = in_order(core_.with_rows_);
   const auto snapshots = in_order(core_.with_snapshot_);
-  expect(rows.size() == with_rows && core_.with_rows_.size() == with_rows, "T10",
+  expect(rows.size() == with_rows && core_.with_rows_.size() == with_rows, "TREE-10",
          "the list of rows has another length");
-  expect(snapshots.size() == with_snapshot && core_.with_snapshot_.size() == with_snapshot, "T10",
-         "the list of snapshots has another length");
-  expect(std::ranges::is_sorted(rows, {}, &Node::last_use), "T10", "rows out of order");
+  expect(snapshots.size() == with_snapshot && core_.with_snapshot_.size() == with_snapshot,
+         "TREE-10", "the list of snapshots has another length");
+  expect(std::ranges::is_sorted(rows, {}, &Node::last_use), "TREE-10", "rows out of order");
   expect(std::ranges::is_sorted(snapshots, {},
                                 [](const Node* node) { return node->state.snapshot.last_use; }),
-         "T10", "snapshots out of order");
+         "TREE-10", "snapshots out of order");
 }
 
 void TreeChecker::check_order(const Node& node) {
   if (node.is_root()) return;
-  expect(node.parent->is_root() || node.parent->last_use >= node.last_use, "T11", node,
+  expect(node.parent->is_root() || node.parent->last_use >= node.last_use, "TREE-11", node,
          "used after its parent");
   const auto here = row_order_.find(&node);
   const auto above = row_order_.find(node.parent);
   expect(here == row_order_.end() || above == row_order_.end() || here->second < above->second,
-         "T11", node, "stands behind its parent");
+         "TREE-11", node, "stands behind its parent");
 }
 
 void TreeChecker::check_places(const Node& node) {
   const bool through = !node.is_root() && node.children.size() == 1 && node.pins == 0;
   if (!through || node.is_place()) return;
   const Node& child = *node.children.only();
-  expect(child.is_ghost() && !node.is_ghost(), "T12", node,
+  expect(child.is_ghost() && !node.is_ghost(), "TREE-12", node,
          "one child, and nothing is remembered here");
 }
 
 void TreeChecker::check_notes(const Node& node) {
-  expect(!node.state.snapshot || !node.state.snapshot_note, "T13", node,
+  expect(!node.state.snapshot || !node.state.snapshot_note, "TREE-13", node,
          "a note beside its snapshot");
   const auto present = presence(node);
-  expect(!node.state.row_note || std::ranges::count(present, false) > 0, "T13", node,
+  expect(!node.state.row_note || std::ranges::count(present, false) > 0, "TREE-13", node,
          "a note of rows that are all there");
 }
 

@@ -1,4 +1,4 @@
-// TreeChecker verifies T1..T13 of token_tree.h, each from the nodes alone: it
+// TreeChecker verifies TREE-1..TREE-13 of token_tree.h, each from the nodes alone: it
 // recounts, and believes no sum, flag, list or index.
 #pragma once
 
@@ -29,18 +29,18 @@ class TreeChecker {
   void expect(bool holds, const char* invariant, const char* what);
 
   void collect_nodes();
-  void check_children(const Node& node);  // T1, T2
-  void check_ledger();                    // T3
-  void check_pins();                      // T4
-  void check_uses(const Node& node);      // T5
-  void check_snapshot(const Node& node);  // T6
-  void check_reach(const Node& node);     // T7
-  void check_sums(const Node& node);      // T8
-  void check_ghost();                     // T9
-  void check_lists();                     // T10
-  void check_order(const Node& node);     // T11
-  void check_places(const Node& node);    // T12
-  void check_notes(const Node& node);     // T13
+  void check_children(const Node& node);  // TREE-1, TREE-2
+  void check_ledger();                    // TREE-3
+  void check_pins();                      // TREE-4
+  void check_uses(const Node& node);      // TREE-5
+  void check_snapshot(const Node& node);  // TREE-6
+  void check_reach(const Node& node);     // TREE-7
+  void check_sums(const Node& node);      // TREE-8
+  void check_ghost();                     // TREE-9
+  void check_lists();                     // TREE-10
+  void check_order(const Node& node);     // TREE-11
+  void check_places(const Node& node);    // TREE-12
+  void check_notes(const Node& node);     // TREE-13
 
   void see(const void* object, ByteCount bytes, ByteKind kind, const Node& user);
 

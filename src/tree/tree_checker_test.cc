@@ -47,82 +47,82 @@ class TreeChecker : public TokenTreeFixture {
   TokenTree tree_{kHybrid};
 };
 
-TEST_F(TreeChecker, NamesT1) {
+TEST_F(TreeChecker, NamesTREE1) {
   static StretchPool pool;
   node("abx").tokens = EdgeTokens::below({}, letters("c"), pool);
-  expect_named("T1");
+  expect_named("TREE-1");
 }
 
-TEST_F(TreeChecker, NamesT2) {
+TEST_F(TreeChecker, NamesTREE2) {
   Node& shortened = node("abcd");
   (void)shortened.tokens.take_head(1);
-  expect_named("T2");
+  expect_named("TREE-2");
   TreeBreaker::lose_tokens(core());
-  expect_named("T2");
+  expect_named("TREE-2");
 }
 
-TEST_F(TreeChecker, NamesT3) {
+TEST_F(TreeChecker, NamesTREE3) {
   TreeBreaker::charge(core(), this);
-  expect_named("T3");
+  expect_named("TREE-3");
 }
 
-TEST_F(TreeChecker, NamesT3WhenAPinIsNotCharged) {
+TEST_F(TreeChecker, NamesTREE3WhenAPinIsNotCharged) {
   node("abcd").pins = 1;
-  expect_named("T3");
+  expect_named("TREE-3");
 }
 
-TEST_F(TreeChecker, NamesT4) {
+TEST_F(TreeChecker, NamesTREE4) {
   node("abcd").pins = 1;
-  expect_named("T4");
+  expect_named("TREE-4");
 }
 
-TEST_F(TreeChecker, NamesT5) {
+TEST_F(TreeChecker, NamesTREE5) {
   node("abcd").state.row = node("ab").state.row;
-  expect_named("T5");
+  expect_named("TREE-5");
 }
 
-TEST_F(TreeChecker, NamesT6) {
+TEST_F(TreeChecker, NamesTREE6) {
   node("abcd").state.snapshot = node("ab").state.snapshot;
-  expect_named("T6");
+  expect_named("TREE-6");
 }
 
-TEST_F(TreeChecker, NamesT7) {
+TEST_F(TreeChecker, NamesTREE7) {
   node("ab").reachable = false;
-  expect_named("T7");
+  expect_named("TREE-7");
 }
 
-TEST_F(TreeChecker, NamesT8) {
+TEST_F(TreeChecker, NamesTREE8) {
   ++node("ab").holders;
-  expect_named("T8");
+  expect_named("TREE-8");
 }
 
-TEST_F(TreeChecker, NamesT9) {
+TEST_F(TreeChecker, NamesTREE9) {
   TreeBreaker::lose_ghost_tokens(core());
-  expect_named("T9");
+  expect_named("TREE-9");
 }
 
-TEST_F(TreeChecker, NamesT10) {
+TEST_F(TreeChecker, NamesTREE10) {
   node("abcd").last_use = 0;
   node("ab").last_use = 1;
   TreeBreaker::move_to_newest(core(), node("abcd"));
-  expect_named("T10");
+  expect_named("TREE-10");
 }
 
-TEST_F(TreeChecker, NamesT11) {
+TEST_F(TreeChecker, NamesTREE11) {
   TreeBreaker::move_to_newest(core(), node("abcd"));
   node("abcd").last_use = node("ab").last_use;
-  expect_named("T11");
+  expect_named("TREE-11");
 }
 
-TEST_F(TreeChecker, NamesT12) {
+TEST_F(TreeChecker, NamesTREE12) {
   commit(tree_, "abxyz", {.marks = {{3, Hint::kStep}}});
   node("abx").marks = {};
-  expect_named("T12");
+  expect_named("TREE-12");
 }
 
-TEST_F(TreeChecker, NamesT13) {
+TEST_F(TreeChecker, NamesTREE13) {
   node("ab").state.snapshot_note = budget();
-  expect_named("T13");
+  expect_named("TREE-13");
 }
 
 }  // namespace

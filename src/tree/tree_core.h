@@ -43,7 +43,7 @@ class TreeCore {
   // Cuts the edge of `node` at `position` and returns the new node there.
   // `node` keeps its id, its snapshot and its children.
   Node& split(Node& node, TokenPos position);
-  // Makes T9 and T12 true again around a node whose bytes, pins, marks or children
+  // Makes TREE-9 and TREE-12 true again around a node whose bytes, pins, marks or children
   // have changed: parts the ghost from edges that still hold rows, and joins the
   // nodes of the path that are no places any more. Returns what `node` became.
   Node& tidy(Node& node);
