@@ -12,13 +12,11 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "engine/llama/sequence_blob.h"
 
 namespace holdfast::llama {
 
 namespace {
-
-// The sequence blob's head, which memory itself does not write.
-constexpr std::size_t kBlobHead = 8;
 
 std::uint32_t word_at(const std::byte* bytes) {
   std::uint32_t word = 0;
@@ -72,7 +70,7 @@ class LlamaRowMap::Feeder final : public llama_io_read_i {
  public:
   Feeder(const LlamaRowMap& map, const engine::RestorePoint& point)
       : map_(map), tokens_(map.has_extents_ ? point.tokens : TokenSpan{}) {
-    if (point.snapshot) rest_ = point.snapshot->bytes.subspan(kBlobHead);
+    if (point.snapshot) rest_ = point.snapshot->bytes.subspan(kSequenceBlobHead);
     if (!map.has_extents_) return;
     before_cells_ = map.meta_before_cells_;
     const auto count = static_cast<std::uint32_t>(tokens_.size());
@@ -254,42 +252,60 @@ Result<std::unique_ptr<LlamaRowMap>> LlamaRowMap::record(llama_context* context,
 
   const auto count = static_cast<std::size_t>(tokens_held);
   const std::size_t extent_ranges = whole.ranges.size() - rest.ranges.size();
-  for (std::size_t i = 0; i < extent_ranges; ++i) {
-    const Recorder::Range& range = whole.ranges[i];
-    if (range.size % count != 0)
-      return unknown_layout("a tensor range is not whole rows.");  // ROWMAP-1
-    map->segments_.push_back({range.tensor, range.offset, range.size / count});
-    map->row_bytes_ += range.size / count;
+  if (!map->take_segments(whole, extent_ranges, count)) {
+    return unknown_layout("a tensor range is not whole rows.");
   }
-
   // Before the cells: the number of streams, a zero for each earlier stream, the
   // number of cells. After them: two fields, then what describes each layer.
   const std::size_t cells_at = 4 + 4 * (static_cast<std::size_t>(slot.value) + 1);
   std::size_t cells_end =
       meta_size - 4 * (llama_n_seq_max(context) - 1 - static_cast<std::uint32_t>(slot.value)) - 8;
   if (extent_ranges > 0) cells_end = whole.ranges[0].meta_before - 8 - 12;
-  const std::size_t cell = (cells_end - cells_at) / count;
-  if (cell != kPlainCell && cell != kNamedCell) return unknown_layout("a cell of unknown size.");
-  map->cells_name_tokens_ = cell == kNamedCell;
-  const auto meta = std::span(whole.meta).first(meta_size);
-  const auto before = meta.first(cells_at);
-  const auto cells = meta.subspan(cells_at, cell * count);
-  const auto after = meta.subspan(cells_at + cell * count);
-  map->meta_before_cells_.assign(before.begin(), before.end());
-  map->meta_after_cells_.assign(after.begin(), after.end());
+  const auto meta = std::span<const std::byte>(whole.meta).first(meta_size);
+  if (!map->take_meta(meta, cells_at, cells_end, count)) {
+    return unknown_layout("a cell of unknown size.");
+  }
+  const auto cells = meta.subspan(cells_at, map->cell_meta_bytes() * count);
+  if (!map->makes_cells(cells, count)) return unknown_layout("a cell of unknown content.");
+  return map;
+}
 
-  // ROWMAP-2, for everything that the map itself knows: all but the tokens.
-  for (TokenPos i = 0; i < tokens_held; ++i) {
+// ROWMAP-1
+bool LlamaRowMap::take_segments(const Recorder& whole, std::size_t ranges, std::size_t tokens) {
+  for (std::size_t i = 0; i < ranges; ++i) {
+    const Recorder::Range& range = whole.ranges[i];
+    if (range.size % tokens != 0) return false;
+    segments_.push_back({range.tensor, range.offset, range.size / tokens});
+    row_bytes_ += range.size / tokens;
+  }
+  return true;
+}
+
+bool LlamaRowMap::take_meta(std::span<const std::byte> meta, std::size_t cells_at,
+                            std::size_t cells_end, std::size_t tokens) {
+  const std::size_t cell = (cells_end - cells_at) / tokens;
+  if (cell != kPlainCell && cell != kNamedCell) return false;
+  cells_name_tokens_ = cell == kNamedCell;
+  const auto before = meta.first(cells_at);
+  const auto after = meta.subspan(cells_at + cell * tokens);
+  meta_before_cells_.assign(before.begin(), before.end());
+  meta_after_cells_.assign(after.begin(), after.end());
+  return true;
+}
+
+// ROWMAP-2, for everything that the map itself knows: all but the tokens.
+bool LlamaRowMap::makes_cells(std::span<const std::byte> cells, std::size_t tokens) const {
+  const std::size_t cell = cell_meta_bytes();
+  for (std::size_t i = 0; i < tokens; ++i) {
     Token token = 0;
-    const auto written = cells.subspan(cell * static_cast<std::size_t>(i), cell);
+    const auto written = cells.subspan(cell * i, cell);
     if (cell == kNamedCell) std::memcpy(&token, written.data() + 16, sizeof token);
     std::array<std::int32_t, kCellFields> made{};
-    map->make_cell(i, token, made);
+    make_cell(static_cast<TokenPos>(i), token, made);
     const auto known = std::as_bytes(std::span(made)).first(cell - 4);
-    const bool same = std::ranges::equal(known, written.first(cell - 4));
-    if (!same) return unknown_layout("a cell of unknown content.");
+    if (!std::ranges::equal(known, written.first(cell - 4))) return false;
   }
-  return map;
+  return true;
 }
 
 // The sequence comes last, and the library replaces it when it reads. Fields are written one by one
@@ -330,51 +346,6 @@ void LlamaRowMap::restore(llama_context* context, SlotId slot, const engine::Res
   if (!feeder.used_up()) throw std::runtime_error("the library did not take all of it");
   copies.in(feeder.rest_pieces());
   RowWriter(feeder.wanted(), point, copies).write();
-}
-
-// --- whole states --------------------------------------------------------------------------
-
-namespace {
-
-// Writes the meta of a state to its place, and notes where the tensors' bytes go.
-class StateWriter final : public llama_io_write_i {
- public:
-  explicit StateWriter(std::span<std::byte> into) : into_(into) {}
-
-  void write(const void* source, std::size_t size) override {
-    std::memcpy(take(size), source, size);
-  }
-  void write_tensor(ggml_tensor* tensor, std::size_t offset, std::size_t size) override {
-    pieces_.push_back({tensor, offset, size, take(size)});
-  }
-  std::size_t n_bytes() override { return written_; }
-
-  [[nodiscard]] std::span<const PieceOut> pieces() const { return pieces_; }
-
- private:
-  std::byte* take(std::size_t size) {
-    if (size > into_.size() - written_) throw std::runtime_error("the state grew meanwhile");
-    std::byte* const taken = into_.data() + written_;
-    written_ += size;
-    return taken;
-  }
-
-  const std::span<std::byte> into_;
-  std::size_t written_ = 0;
-  std::vector<PieceOut> pieces_;
-};
-
-}  // namespace
-
-std::size_t copy_state_out(llama_context* context, SlotId slot, llama_state_seq_flags flags,
-                           std::span<std::byte> into, LlamaCopies& copies) {
-  StateWriter writer(into);
-  const llama_seq_id sequence = slot.value;
-  writer.write(&kSequenceBlobMagic, sizeof kSequenceBlobMagic);
-  writer.write(&sequence, sizeof sequence);
-  llama_get_memory(context)->state_write(writer, sequence, flags);
-  copies.out(writer.pieces());
-  return writer.n_bytes();
 }
 
 }  // namespace holdfast::llama

@@ -33,15 +33,6 @@
 
 namespace holdfast::llama {
 
-// The first word of every sequence blob that this version of the library writes (LLAMA-7).
-inline constexpr std::uint32_t kSequenceBlobMagic = 0xaf143cd8;
-
-// Writes what llama_state_seq_get_data_ext() writes, and moves tensors with `copies`. Returns the
-// number of bytes. Throws what the library throws, and if `into` is too small.
-// REQUIRES: nothing is being computed.
-std::size_t copy_state_out(llama_context* context, SlotId slot, llama_state_seq_flags flags,
-                           std::span<std::byte> into, LlamaCopies& copies);
-
 class LlamaRowMap {
  public:
   // `tokens_held` is the slot's length, at least 1. `has_rest` tells whether the
@@ -81,6 +72,15 @@ class LlamaRowMap {
   static constexpr std::size_t kCellName = 12;  // {x, y, token}
   static constexpr std::size_t kCellFields = kNamedCell / sizeof(std::int32_t);
   using CellSpan = std::span<std::int32_t, kCellFields>;  // cell_meta_bytes() of it are used
+
+  // Parts of record(); false: the library's stream is not as expected.
+  // Takes the first `ranges` tensor ranges, which are the extents'.
+  [[nodiscard]] bool take_segments(const Recorder& whole, std::size_t ranges, std::size_t tokens);
+  // Takes the extents' meta, in which the cells lie from byte `cells_at` to `cells_end`.
+  [[nodiscard]] bool take_meta(std::span<const std::byte> meta, std::size_t cells_at,
+                               std::size_t cells_end, std::size_t tokens);
+  // Whether make_cell() makes the cells that the library wrote.
+  [[nodiscard]] bool makes_cells(std::span<const std::byte> cells, std::size_t tokens) const;
 
   void make_cell(TokenPos position, Token token, CellSpan into) const;
   [[nodiscard]] std::size_t cell_meta_bytes() const {

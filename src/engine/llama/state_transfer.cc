@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "engine/llama/sequence_blob.h"
 
 namespace holdfast::llama {
 
