@@ -19,7 +19,7 @@ cache::Prompt LiveRequest::view() const {
 
 bool ReplayRequests::add(CacheEvent&& prompt) {
   live_tokens_ += prompt.tokens.size();
-  if (requests_.contains(prompt.request) || live_tokens_ > kLiveTokensMax) return false;
+  if (requests_.contains(prompt.request) || live_tokens_ > tokens_max_) return false;
   auto request = std::make_unique<LiveRequest>();
   request->prompt = std::move(prompt);
   request->deterministic = cache_.header().options.deterministic;

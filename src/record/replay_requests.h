@@ -1,11 +1,10 @@
-// ReplayRequests: the requests of a recording that have not ended at the event at hand.
+// ReplayRequests: the requests of a recording that have begun to be known and are not yet over.
 //
-// The cache keeps references to what a prompt consists of, so a request stays where it is until it
-// is forgotten.
+// The cache keeps references into a prompt, so a request stays at its address until it is
+// forgotten.
 //
-// Invariant, tested by HostileRecording.IsRefusedOrReplayedButNeverMore in
-// src/serve/recording_safety_test.cc:
-//   REQUESTS-1  the prompts of all requests have at most kLiveTokensMax tokens
+// Invariant, tested by replay_requests_test.cc:
+//   REQUESTS-1  the prompts of all requests have at most `tokens_max` tokens together
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace holdfast::record {
 
-// Of prompts that are alive at one time: a queue of 256 with 256k tokens each.
+// A queue of 256 prompts with 256k tokens each.
 inline constexpr std::uint64_t kLiveTokensMax = std::uint64_t{64} << 20U;
 
 struct LiveRequest {
@@ -36,7 +35,9 @@ struct LiveRequest {
 
 class ReplayRequests {
  public:
-  explicit ReplayRequests(const ReplayedCache& cache) : cache_(cache) {}
+  // REQUIRES: the cache outlives it.
+  explicit ReplayRequests(const ReplayedCache& cache, std::uint64_t tokens_max = kLiveTokensMax)
+      : cache_(cache), tokens_max_(tokens_max) {}
 
   // False: there is a request of that number, or there is no room.
   [[nodiscard]] bool add(CacheEvent&& prompt);
@@ -47,6 +48,7 @@ class ReplayRequests {
 
  private:
   const ReplayedCache& cache_;
+  const std::uint64_t tokens_max_;
   std::map<std::uint64_t, std::unique_ptr<LiveRequest>> requests_;
   std::uint64_t live_tokens_ = 0;
 };
