@@ -39,8 +39,8 @@ struct SecondQueries {
   Samples plan_ms, prefill_ms, prefill_after_restore_ms, checkpoint_ms, copy_gb_s, store_other_ms;
 };
 
-// One round: another conversation takes the slot; the first comes back from memory;
-// it goes on while it is live.
+// One round: another conversation takes the slot, then the first one is restored from memory, and
+// then it continues while its state is live.
 Result<void> second_queries(CachedReader& reader, PromptMaker& prompts, const Tokens& known,
                             SecondQueries& all) {
   const auto other = reader.read(prompts.turn(40) + prompts.header());

@@ -14,15 +14,15 @@ struct StateSetting {
   TokenPos tokens = 8192;
   int rounds = 5;
   int threads = 0;
-  // Measure what one thread has run, with one engine thread, instead of what has
-  // passed: for machines that others use too.
+  // Use one engine thread, and measure its CPU time instead of the time that has passed: for
+  // machines that others use too.
   bool thread_time = false;
   TokenPos grid_step = 256;
   unsigned seed = 1;
 };
 
-// (c) A prompt that nobody has seen, read with a budget of 0 and with an ample one
-// (a checkpoint at every cut), by turns.
+// (c) A new prompt, read in turn with a budget of 0 and with an ample one (a checkpoint at every
+// cut).
 [[nodiscard]] Result<void> measure_prefill(const StateSetting& setting, Report& report);
 
 // (d) The first token of a prompt whose beginning is in memory, and of one that is

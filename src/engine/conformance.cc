@@ -11,7 +11,7 @@ namespace holdfast::engine {
 
 namespace {
 
-// In the order of what the kinds find for their cost.
+// Kinds that find much for their cost come first.
 ConformanceReport run_check(Engine& engine, const ConformanceOptions& options, CheckMode mode) {
   EngineProbe probe(engine, options);
   KindBook book(probe, options, mode);

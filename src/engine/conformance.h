@@ -57,7 +57,7 @@ struct ConformanceOptions {
   bool repeats = true;
   double ms_max = 1e9;             // for all kinds together; the first is always checked
   std::set<std::string> known;     // kinds that passed before; not checked again
-  std::set<std::string> must;      // kinds that are never left out for want of time
+  std::set<std::string> must;      // kinds that are checked even if time is short
   std::function<bool()> wanted;    // somebody waits: the rest is left out; null: nobody
   std::function<double()> now_ms;  // null: the steady clock
 };

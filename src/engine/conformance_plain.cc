@@ -82,8 +82,8 @@ std::optional<double> PlainWay::rounding() {
   return farthest;
 }
 
-// How far a row is from the one that a state lacking one token gives. Infinite: it has a value that
-// is no number.
+// How far a row is from the one that a state lacking one token gives. Infinite: a value is
+// not a number.
 std::optional<double> PlainWay::effect() {
   double nearest = 1.0;
   for (const TokenPos left_out : {kHistory - 1, kHistory}) {

@@ -27,7 +27,7 @@ FakeOptions engine_options(FakeKind kind, TokenPos rollback_depth = 0) {
 
 Tokens tokens_of(std::string_view text) { return {text.begin(), text.end()}; }
 
-// What the model itself would write, from nothing but the tokens.
+// What the model itself would write after these tokens, computed from the first token on.
 Tokens greedy(FakeOptions options, const Tokens& told, const DraftWish& wish) {
   options.faults = nullptr;
   FakeEngine engine(options);
@@ -220,7 +220,7 @@ class History {
       default: return draft();
     }
   }
-  // With nothing left that fails every slot drafts again.
+  // When nothing fails any more, every slot drafts again.
   void expect_whole() {
     complete = true;
     for (int i = 0; i < options_.slots; ++i) {

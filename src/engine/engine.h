@@ -10,11 +10,10 @@
 //             agrees with it
 //   ENGINE-2  0 <= length(slot) <= context_tokens()
 // and by tests, because they compare a before with an after:
-//   ENGINE-3  after prefill, decode, load, restore or normalize returned an Error, the slots that
-//   it
-//             named are empty; a refused cut, and every const operation, has changed nothing
-//             (EveryArchitecture.BadStatesAreRefusedAndLeaveAnEmptySlot,
-//             EveryArchitecture.ACutIsExactOrRefusedWithNothingChanged)
+//   ENGINE-3  after prefill, decode, load, restore or normalize returned an Error, the slots named
+//             in the call are empty; a refused cut, and every const operation, changes nothing
+//             (in llama_engine_test.cc: BadStatesAreRefusedAndLeaveAnEmptySlot,
+//             AFailedChunkEmptiesItsSlotOnly, ACutIsExactOrRefusedWithNothingChanged)
 //
 // One owning thread. TextModel (text.h) is the part that any thread may use.
 #pragma once

@@ -1,6 +1,6 @@
 // CallNotes: the call of the cache that is being recorded, and what the world answered inside it.
 //
-//   open()  ->  note(), note_time() by those between cache and world  ->  close()
+//   open()  ->  note(), note_time() by the wrappers of recording_world.h  ->  close()
 //
 // Calls are not nested. Outside of a call nothing is noted.
 //

@@ -16,8 +16,7 @@
 // Invariants, tested by SequenceBook.SaysExactlyHowFarSequencesAgree against a list of all
 // sequences:
 //   BOOK-1  the reader gives the writer's tokens for a passage, or, in a private recording, ids
-//   that
-//           are equal exactly where two sequences agree from their beginnings on
+//           that are equal exactly where two sequences agree from their beginnings on
 //   BOOK-2  `shared` is the longest beginning that any earlier sequence has
 //   BOOK-3  the writer holds each token once: tokens() is the number of new ones
 #pragma once

@@ -19,7 +19,7 @@ class Book {
     Tokens seen;  // what the reader gave for them
   };
 
-  // The tokens of any sequence that ever was, and its prefix in the reader's eyes.
+  // The tokens of a sequence at any time, and what the reader made of them.
   void add(Sequence& at, const Tokens& more) {
     TokenPos longest = 0;
     for (const auto& [tokens, seen] : all_) {
@@ -29,10 +29,10 @@ class Book {
       longest = std::max(longest, agreed);
     }
     const Passage passage = writer_.add(at.written, more);
-    EXPECT_EQ(passage.shared, longest);  // Q2
+    EXPECT_EQ(passage.shared, longest);  // BOOK-2
     EXPECT_EQ(static_cast<std::size_t>(passage.shared) + passage.fresh, more.size());
     fresh_ += passage.fresh;
-    EXPECT_EQ(writer_.tokens(), fresh_);  // Q3
+    EXPECT_EQ(writer_.tokens(), fresh_);  // BOOK-3
     const TokenSpan ids = TokenSpan(more).last(passage.fresh);
     const auto read = reader_.read(at.read, passage, private_ ? TokenSpan() : ids);
     ASSERT_TRUE(read.has_value());
@@ -73,7 +73,7 @@ TEST_P(SequenceBook, SaysExactlyHowFarSequencesAgree) {
     for (int step = 0; step < 60; ++step) {
       Book::Sequence& at = open[random() % open.size()];
       if (random() % 3 == 0) at = {};
-      // Few different tokens, so that much agrees; now and then a known one goes on.
+      // Few different tokens, so that many sequences agree; sometimes a known one is continued.
       Tokens more(1 + random() % 6);
       for (Token& token : more) token = static_cast<Token>(random() % 3);
       if (random() % 4 == 0) {

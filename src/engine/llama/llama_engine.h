@@ -21,8 +21,7 @@
 //   LLAMA-6   a failed or empty restore leaves half a state: load() and restore() refuse empty
 //             states, verify the length after the library's own answer, and clear the slot
 //             (EveryArchitecture.BadStatesAreRefusedAndLeaveAnEmptySlot)
-//   LLAMA-7   a blob with a bad head throws through the C interface: StateTransfer looks at the
-//   head
+//   LLAMA-7   a blob with a bad head throws through the C interface: StateTransfer looks at it
 //             first, and nothing escapes
 //             (EveryArchitecture.AForgedSnapshotNeitherCrashesNorTakesMemory)
 //   LLAMA-8   PARTIAL_ONLY on plain attention writes everything: save(kSnapshot) is kUnsupported
@@ -30,8 +29,7 @@
 //   LLAMA-9   M-RoPE models accept gaps in positions: positions are assigned here, from length(),
 //             and never come from a caller; ENGINE-1 would show a gap
 //   LLAMA-10  a failed decode leaves hybrids with the tokens applied: every slot of a failed batch
-//   is
-//             cleared, and the abort callback is never installed
+//             is cleared, and the abort callback is never installed
 //             (EveryArchitecture.AFailedChunkEmptiesItsSlotOnly)
 //   LLAMA-11  seq_add and seq_div abort or corrupt: they are not used
 //   LLAMA-12  a grammar that starts with %llguidance aborts the process: the sampler refuses it

@@ -275,7 +275,7 @@ TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
   expect_sound(engine_);
 }
 
-// R3: one whose digests fit may come from anybody's file.
+// ROWMAP-3: a snapshot whose checksums are right may still come from a hostile file.
 TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
   if (engine_.shape().cuts_anywhere()) return;
   prefill(engine_, kSlot, head_);
@@ -304,8 +304,8 @@ TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
   EXPECT_TRUE(restore(snapshot));
 }
 
-// What is sampled from kept logits is what was sampled from them when they were new, by any
-// sampler, after whatever else has been computed.
+// Kept logits give the same tokens as when they were new, with any sampler, whatever has been
+// computed since.
 TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
   engine::SamplingParams greedy;
   greedy.temperature = 0.0F;
@@ -342,7 +342,7 @@ TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
   EXPECT_FALSE(engine_.can_sample_kept()) << "the latest batch has no outputs to put them in";
 }
 
-// The first thing that a server does after a restart may be to bring a whole prompt back.
+// The first thing that a server does after a restart may be to restore a whole prompt.
 TEST_P(EveryArchitecture, KeptLogitsCanBeSampledRightAfterTheFirstRestore) {
   const bool needs_snapshot = !engine_.shape().cuts_anywhere();
   prefill(engine_, kSlot, head_);
@@ -657,7 +657,7 @@ TEST(LlamaLoad, StopsWhenTold) {
   EXPECT_FALSE(load_llama_model({.model_path = file.path()}, [](float) { return false; }).ok());
 }
 
-// Drafts longer than a context are shortened: the library would end the process over such a batch.
+// Drafts longer than a context are shortened: the library would end the process.
 TEST(SmallContext, DraftsFitIntoIt) {
   LlamaConfig config;
   config.context_tokens = 64;

@@ -1,7 +1,6 @@
 // MtpDrafts: proposes tokens for several slots at once with the MTP block.
 //
-//   batch 1   slot 0   pending rows, next          -> d1     the output of each slot's last real
-//   row
+//   batch 1   slot 0   pending rows, next          -> d1     the output of a slot's `next`
 //             slot 1   pending rows, next, filler  -> d1     is its first drafted token
 //   batch 2   slot 0   d1                          -> d2
 //             slot 1   d1                          -> d2     and so on

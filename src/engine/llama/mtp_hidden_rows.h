@@ -35,7 +35,7 @@ class MtpHiddenRows {
   }
   // REQUIRES: begin() <= position <= end().
   [[nodiscard]] const float* at(TokenPos position) const;
-  // Whether the row of this position is here and is not zeros for want of a better one.
+  // Whether the row of this position is here, and is not zeros because the real one is lost.
   [[nodiscard]] bool knows(TokenPos position) const;
 
   // The slot got one more token; its own hidden row is `row`, which the next one is read with.

@@ -65,7 +65,7 @@ TEST(MtpHiddenRows, AKeptRowComesBack) {
   EXPECT_EQ(rows.at(3)[1], 3.5F);
 }
 
-// Zeros are read for want of the row, once: the position stays unknown, the next ones do not.
+// Zeros stand for the lost row: its position stays unknown, and the next ones are known again.
 TEST(MtpHiddenRows, ADamagedRowIsUnknownAtItsPositionOnly) {
   CheckedBytes kept = after(3).copy_of_carried();
   kept.bytes[0] ^= std::byte{1};

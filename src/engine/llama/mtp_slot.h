@@ -68,7 +68,7 @@ class MtpSlot {
   // REQUIRES: position >= length().
   bool drop_drafted(TokenPos position);
 
-  // Appends violations of MTPSLOT-1..3 and of what it consists of.
+  // Appends violations of MTPSLOT-1..3, and of the invariants of its rows and hidden rows.
   void check(std::vector<std::string>& violations) const;
 
  private:

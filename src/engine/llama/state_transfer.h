@@ -8,9 +8,8 @@
 // Invariants, tested by llama_engine_test.cc:
 //   TRANSFER-1  bytes reach the library only if their checksum is their maker's and they begin as
 //               the library's own do (EveryArchitecture.BadStatesAreRefusedAndLeaveAnEmptySlot)
-//   TRANSFER-2  saving changes nothing in the library
-//   (EveryArchitecture.BadStatesAreRefusedAndLeaveAnEmptySlot: it goes on
-//               after a save)
+//   TRANSFER-2  saving changes nothing in the library: the test above goes on from a slot that was
+//               saved, and compares bits
 #pragma once
 
 #include <memory>
