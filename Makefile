@@ -15,7 +15,7 @@ help:
 	@echo "make build                      leaves build/holdfast"
 	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
 	@echo "make format                     rewrite the sources with clang-format"
-	@echo "make lint                       clang-format and clang-tidy, as a check"
+	@echo "make lint                       clang-format, clang-tidy and thread-safety analysis, as a check"
 	@echo "make asan | make tsan           the tests under sanitizers"
 	@echo "make clean                      remove build/ (the engine stays cached)"
 	@echo
@@ -56,6 +56,7 @@ lint:
 	@scripts/setup.sh build test lint
 	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
 	$(call configure,release,all)
+	@python3 scripts/thread_safety.py build $(JOBS)
 	@git ls-files 'src/*.cc' 'bench/policy/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option
 
 clean:

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +13,7 @@
 #include "api/openai_request.h"
 #include "api/responses_store.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "cache/room_for.h"
 #include "cache/token_history.h"
@@ -62,11 +62,11 @@ struct Backend {
 class BackendSlot {
  public:
   [[nodiscard]] std::shared_ptr<const Backend> get() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return backend_;
   }
   void set(std::shared_ptr<const Backend> backend) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     backend_ = std::move(backend);
   }
   // Share of the model read so far, 0..1.
@@ -74,7 +74,7 @@ class BackendSlot {
   [[nodiscard]] float progress() const { return progress_.load(); }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const Backend> backend_ GUARDED_BY(mutex_);
   std::atomic<float> progress_{0.0F};
 };

@@ -29,7 +29,7 @@ std::shared_ptr<serve::EventSink> Mailbox::sink_for(std::size_t choice) {
 
 void Mailbox::put(Letter letter) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!join_to_last(letter)) letters_.push_back(std::move(letter));
     if (std::exchange(rung_, true)) return;  // the taker has been called already
   }
@@ -50,7 +50,7 @@ bool Mailbox::join_to_last(Letter& letter) {
 }
 
 std::vector<Mailbox::Letter> Mailbox::empty_out() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rung_ = false;
   return std::exchange(letters_, {});
 }

@@ -10,9 +10,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "serve/request.h"
 
@@ -43,7 +43,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
 
   boost::asio::any_io_executor executor_;
   boost::asio::steady_timer bell_;  // I/O thread only
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<Letter> letters_ GUARDED_BY(mutex_);
   bool rung_ GUARDED_BY(mutex_) = false;
 };

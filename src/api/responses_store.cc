@@ -25,7 +25,7 @@ ByteCount ResponseStore::cost(const StoredResponse& response) {
 bool ResponseStore::put(StoredResponse response) {
   const ByteCount bytes = cost(response);
   if (bytes > limits_.bytes_max || limits_.responses_max == 0) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto same = index_.find(response.id); same != index_.end()) drop(same);
   while (index_.size() >= limits_.responses_max || bytes_ + bytes > limits_.bytes_max)
     drop(index_.find(responses_.front()->id));
@@ -46,7 +46,7 @@ ResponseStore::Index::iterator ResponseStore::entry(const std::string& tenant,
 
 std::shared_ptr<const StoredResponse> ResponseStore::find(const std::string& tenant,
                                                           const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entry(tenant, id);
   if (found == index_.end()) return nullptr;
   responses_.splice(responses_.end(), responses_, found->second);
@@ -55,7 +55,7 @@ std::shared_ptr<const StoredResponse> ResponseStore::find(const std::string& ten
 
 std::optional<std::string> ResponseStore::find_item(const std::string& tenant,
                                                     const std::string& item_id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto holder = item_index_.find(item_id);
   const auto found = holder == item_index_.end() ? index_.end() : entry(tenant, holder->second);
   if (found == index_.end()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::string> ResponseStore::find_item(const std::string& tenant,
 }
 
 bool ResponseStore::remove(const std::string& tenant, const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entry(tenant, id);
   if (found == index_.end()) return false;
   drop(found);
@@ -79,14 +79,15 @@ void ResponseStore::drop(Index::iterator found) {
 }
 
 bool ResponseStore::items_indexed(const StoredResponse& response) const {
-  return std::ranges::all_of(response.output, [&](const StoredItem& item) {
+  for (const StoredItem& item : response.output) {
     const auto holder = item_index_.find(item.id);
-    return holder != item_index_.end() && holder->second == response.id;
-  });
+    if (holder == item_index_.end() || holder->second != response.id) return false;
+  }
+  return true;
 }
 
 std::vector<std::string> ResponseStore::check() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> violations;
   ByteCount bytes = 0;
   std::size_t items = 0;

@@ -18,13 +18,13 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/thread_annotations.h"
 #include "state/parts.h"
@@ -80,7 +80,7 @@ class ResponseStore {
   [[nodiscard]] bool items_indexed(const StoredResponse& response) const REQUIRES_LOCK(mutex_);
 
   const ResponseStoreLimits limits_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   Responses responses_ GUARDED_BY(mutex_);  // the one unused for longest comes first
   Index index_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::string> item_index_ GUARDED_BY(mutex_);  // item -> response

@@ -1,9 +1,9 @@
 // Shared: a value that one thread sets and others look at.
 #pragma once
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 
 namespace holdfast {
@@ -12,16 +12,16 @@ template <typename T>
 class Shared {
  public:
   void set(T value) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     value_ = std::move(value);
   }
   [[nodiscard]] T get() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return value_;
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   T value_ GUARDED_BY(mutex_){};
 };
 

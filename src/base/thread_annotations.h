@@ -1,4 +1,5 @@
-// Names of clang's thread-safety attributes; other compilers see nothing.
+// Names of clang's thread-safety attributes; other compilers see nothing. `make lint` verifies
+// them.
 #pragma once
 
 #if defined(__clang__)

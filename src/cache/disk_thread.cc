@@ -21,7 +21,7 @@ void DiskThread::start() {
 
 void DiskThread::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   news_.notify_all();
@@ -33,8 +33,8 @@ void DiskThread::stop() {
 void DiskThread::run() {
   for (;;) {
     {
-      std::unique_lock lock(mutex_);
-      news_.wait(lock, [&] { return stop_ || !tasks_.empty() || behind_.waits(); });
+      MutexLock lock(mutex_);
+      while (!stop_ && tasks_.empty() && !behind_.waits()) news_.wait(lock);
       if (stop_) return;
       if (tasks_.empty() && !behind_.ready()) {
         news_.wait_for(lock, kGlance);
@@ -46,7 +46,7 @@ void DiskThread::run() {
 }
 
 std::function<void()> DiskThread::next_task() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (tasks_.empty()) return nullptr;
   std::function<void()> task = std::move(tasks_.front());
   tasks_.pop_front();
@@ -63,7 +63,7 @@ bool DiskThread::work() {
 
 void DiskThread::ask(std::function<void()> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   news_.notify_all();
@@ -71,12 +71,12 @@ void DiskThread::ask(std::function<void()> task) {
 
 // Under the lock, so that it does not fall between the thread's look and its sleep.
 void DiskThread::wake() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   news_.notify_all();
 }
 
 bool DiskThread::wait_until_idle(const std::function<bool()>& go_on) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!tasks_.empty() || behind_.waits()) {
     lock.unlock();
     const bool goes_on = go_on();

@@ -9,9 +9,9 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "cache/write_behind.h"
 
@@ -44,9 +44,9 @@ class DiskThread {
   [[nodiscard]] std::function<void()> next_task();
 
   WriteBehind& behind_;
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::condition_variable idle_;
+  Mutex mutex_;
+  std::condition_variable_any news_;
+  std::condition_variable_any idle_;
   std::deque<std::function<void()>> tasks_ GUARDED_BY(mutex_);
   bool stop_ GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -41,42 +41,42 @@ bool answers_to(const Receipt& receipt, const std::string& id, const std::string
 
 }  // namespace
 
-// A request may end before its prompt has been read, so of R1 only the bound can
+// A request may end before its prompt has been read, so of RECEIPT-1 only the bound can
 // be seen in the receipt itself.
 std::vector<std::string> check_receipt(const Receipt& receipt) {
   std::vector<std::string> wrong;
   const TokenPos restored = receipt.restored;
   const TokenPos recomputed = receipt.recomputed;
   if (restored < 0 || recomputed < 0 || restored > receipt.prompt_tokens - recomputed) {
-    wrong.push_back(
-        numbers("R1 restored, recomputed, prompt:", {restored, recomputed, receipt.prompt_tokens}));
+    wrong.push_back(numbers("RECEIPT-1 restored, recomputed, prompt:",
+                            {restored, recomputed, receipt.prompt_tokens}));
   }
   if (restored > receipt.restorable || receipt.restorable > receipt.prompt_tokens) {
-    wrong.push_back(numbers("R2 restored, restorable, prompt:",
+    wrong.push_back(numbers("RECEIPT-2 restored, restorable, prompt:",
                             {restored, receipt.restorable, receipt.prompt_tokens}));
   }
   if ((restored == 0) != (receipt.source == plan::StartSource::kNothing)) {
-    wrong.push_back(numbers("R2 restored does not fit its source:", {restored}));
+    wrong.push_back(numbers("RECEIPT-2 restored does not fit its source:", {restored}));
   }
   if (receipt.difference && !difference_fits(receipt, *receipt.difference)) {
     wrong.push_back(
-        numbers("R3 difference, matched, prompt:",
+        numbers("RECEIPT-3 difference, matched, prompt:",
                 {receipt.difference->position, receipt.matched, receipt.prompt_tokens}));
   }
   // The last token of a prompt is read in any case.
   const TokenPos known = std::min(receipt.matched, receipt.prompt_tokens - 1);
   if (receipt.restorable < known && receipt.missing.why == MissReason::kNone) {
-    wrong.push_back(
-        numbers("R4 no reason for restorable, matched:", {receipt.restorable, receipt.matched}));
+    wrong.push_back(numbers("RECEIPT-4 no reason for restorable, matched:",
+                            {receipt.restorable, receipt.matched}));
   }
   if ((receipt.missing.why == MissReason::kForeign) != !receipt.missing.made_by.empty()) {
-    wrong.push_back(numbers("R5 a maker without the reason, or the reverse:", {}));
+    wrong.push_back(numbers("RECEIPT-5 a maker without the reason, or the reverse:", {}));
   }
   return wrong;
 }
 
 void ReceiptLog::put(const Receipt& receipt) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = std::find_if(receipts_.rbegin(), receipts_.rend(),
                                   [&](const Receipt& held) { return held.id == receipt.id; });
   if (known != receipts_.rend()) {
@@ -88,7 +88,7 @@ void ReceiptLog::put(const Receipt& receipt) {
 }
 
 std::optional<Receipt> ReceiptLog::find(const std::string& id, const std::string& tenant) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(receipts_.rbegin(), receipts_.rend(), [&](const Receipt& held) {
     return answers_to(held, id, tenant);
   });
@@ -97,12 +97,12 @@ std::optional<Receipt> ReceiptLog::find(const std::string& id, const std::string
 }
 
 void ReceiptLog::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   receipts_.clear();
 }
 
 std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& tenant) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Receipt> newest;
   for (auto held = receipts_.rbegin(); held != receipts_.rend() && newest.size() < limit; ++held) {
     if (held->tenant == tenant) newest.push_back(*held);

@@ -4,23 +4,23 @@
 // and kept by ReceiptLog for those who ask later.
 //
 // Invariants, verified by check_receipt():
-//   R1  restored + recomputed <= prompt_tokens; equal where the request finished,
-//       which a receipt does not tell (serve/reuse_test.cc verifies it there)
-//   R2  restored <= restorable <= prompt_tokens; restored is 0 iff source is kNothing
-//   R3  a difference lies at `matched`, within the prompt
-//   R4  a miss names its reason: restorable < matched comes with why != kNone, the
-//       last prompt token aside, which is always read
-//   R5  only kForeign names a maker, and it always does
+//   RECEIPT-1  restored + recomputed <= prompt_tokens; equal where the request finished, which a
+//              receipt does not tell (serve/reuse_test.cc verifies it there)
+//   RECEIPT-2  restored <= restorable <= prompt_tokens; restored is 0 iff source is kNothing
+//   RECEIPT-3  a difference lies at `matched`, within the prompt
+//   RECEIPT-4  a miss names its reason: restorable < matched comes with why != kNone, the last
+//              prompt token aside, which is always read
+//   RECEIPT-5  only kForeign names a maker, and it always does
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "plan/start_plan.h"
 #include "state/drafts.h"
@@ -129,7 +129,7 @@ class ReceiptLog {
 
  private:
   const std::size_t capacity_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::deque<Receipt> receipts_ GUARDED_BY(mutex_);
 };
 

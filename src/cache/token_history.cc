@@ -137,7 +137,7 @@ TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& 
 
 std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const Turns& turns) {
   std::vector<Splice> splices;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Backwards, so that a conversation's first answer is its last to be forgotten:
   // without it everything after it is off the known path.
   for (auto it = turns.ended.rbegin(); it != turns.ended.rend(); ++it) {
@@ -195,14 +195,14 @@ bool TokenHistory::recall(tier::RememberedAnswer answer, Token vocabulary) {
 }
 
 std::vector<tier::RememberedAnswer> TokenHistory::answers() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {by_use_.begin(), by_use_.end()};
 }
 
 bool TokenHistory::insert(Answer answer) {
   const ByteCount bytes = cost(answer.ids.size());
   if (bytes > limits_.bytes_max || limits_.answers_max == 0) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto same = by_key_.find(answer.key); same != by_key_.end()) erase(same->second);
   while (by_use_.size() >= limits_.answers_max || bytes_ + bytes > limits_.bytes_max) {
     erase(by_use_.begin());
@@ -220,21 +220,21 @@ void TokenHistory::erase(Answers::iterator answer) {
 }
 
 void TokenHistory::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   by_key_.clear();
   by_use_.clear();
   bytes_ = 0;
 }
 
 HistoryUsage TokenHistory::usage() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {by_use_.size(), bytes_};
 }
 
 ByteCount TokenHistory::cost(std::size_t tokens) { return kAnswerBytes + tokens * sizeof(Token); }
 
 std::vector<std::string> TokenHistory::check() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> violations;
   const auto expect = [&](bool holds, const char* what) {
     if (!holds) violations.emplace_back(what);

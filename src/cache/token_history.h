@@ -47,13 +47,13 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "engine/text.h"
 #include "state/tokens.h"
@@ -136,7 +136,7 @@ class TokenHistory {
   void erase(Answers::iterator answer) REQUIRES_LOCK(mutex_);
 
   const HistoryLimits limits_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   Answers by_use_ GUARDED_BY(mutex_);  // the one unused for longest comes first
   std::unordered_map<std::uint64_t, Answers::iterator> by_key_ GUARDED_BY(mutex_);
   ByteCount bytes_ GUARDED_BY(mutex_) = 0;

@@ -24,28 +24,28 @@ WriteBehind::WriteBehind(tier::BlobStore& store, const env::Clock& clock,
 // --- any thread ------------------------------------------------------------------------
 
 void WriteBehind::keep(KeptPath path) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!published_.writes) return;
   if (paths_.add(std::move(path), clock_.now())) ++published_.paths_lost;
 }
 
 void WriteBehind::forget_waiting() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   paths_.clear();
 }
 
 void WriteBehind::hurry() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   hurry_ = true;
 }
 
 bool WriteBehind::waits() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return paths_.size() + published_.paths_waiting > 0;
 }
 
 DiskTierStatus WriteBehind::status() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   DiskTierStatus status = published_;
   status.paths_waiting += paths_.size();
   status.bytes_waiting += paths_.bytes();
@@ -53,7 +53,7 @@ DiskTierStatus WriteBehind::status() const {
 }
 
 void WriteBehind::count_missed_answer() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++published_.answers_missed;
 }
 
@@ -62,13 +62,13 @@ void WriteBehind::count_missed_answer() {
 bool WriteBehind::ready() const {
   const bool begun = writer_.has_path() || writer_.has_steps();
   const bool pauses = writer_.pauses(busy_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return hurry_ || ((begun || paths_.has_rested(clock_.now())) && !pauses);
 }
 
 // From here on it counts as one of the writer's.
 std::optional<KeptPath> WriteBehind::next_path() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool any = hurry_ || !writer_.has_steps();
   auto taken = paths_.take(clock_.now(), any ? PathQueue::Take::kAny : PathQueue::Take::kRested);
   if (taken) published_.paths_waiting = 1;
@@ -102,13 +102,13 @@ void WriteBehind::clear_store() {
     const Result<void> rest = events_.cleared ? events_.cleared() : Result<void>{};
     if (!rest) left = rest.error().message;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   published_.left_by_clear = std::move(left);
 }
 
 void WriteBehind::publish() {
   const NotWritten& not_written = writer_.not_written();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   published_.store = store_.stats();
   published_.budget = store_.budget();
   published_.writes = store_.role() == tier::StoreRole::kWriter;
@@ -120,14 +120,14 @@ void WriteBehind::publish() {
 }
 
 std::vector<std::string> WriteBehind::check_queue() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return paths_.check();
 }
 
 std::vector<std::string> WriteBehind::check() const {
   std::vector<std::string> violations = check_queue();
   for (const std::string& more : writer_.check()) violations.push_back(more);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (published_.bytes_waiting != writer_.bytes_left()) {
     violations.emplace_back("BEHIND-1: the bytes that are left");
   }

@@ -15,12 +15,12 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/thread_annotations.h"
 #include "cache/disk_tier_options.h"
@@ -88,7 +88,7 @@ class WriteBehind {
   const DiskTierEvents& events_;
   PathWriter writer_;
   std::atomic<bool> busy_{false};
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   PathQueue paths_ GUARDED_BY(mutex_);
   bool hurry_ GUARDED_BY(mutex_) = false;
   // Waiting paths and bytes: of the writer alone. At most one path is counted for it.

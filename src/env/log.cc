@@ -229,7 +229,7 @@ void Logger::write(LogLevel level, std::string_view message, LogFields fields) {
                                  : text_line(level, time, message, fields, false);
   const bool colour = options_.sink.colour && !json;
   const std::string shown = colour ? text_line(level, time, message, fields, true) : plain;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   write_file(plain);
   if (status_.empty()) return options_.sink.write(shown);
   options_.sink.write(std::string(kEraseLine) + shown + status_);  // LOG-3
@@ -243,7 +243,7 @@ void Logger::write_file(std::string_view line) {
 
 void Logger::set_status(std::string status) {
   if (!shows_status()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status_.empty() && status.empty()) return;
   status_ = std::move(status);
   options_.sink.write(std::string(kEraseLine) + status_);

@@ -18,11 +18,11 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace holdfast::env {
@@ -102,7 +102,7 @@ class Logger {
   void write_file(std::string_view line);
 
   const LogOptions options_;
-  std::mutex mutex_;  // guards file_, status_ and every write to the sink
+  Mutex mutex_;  // guards file_, status_ and every write to the sink
   std::unique_ptr<std::FILE, CloseFile> file_;
   std::string status_;
 };

@@ -63,7 +63,7 @@ RecordingFile::~RecordingFile() { finish(); }
 
 Result<void> RecordingFile::write(std::string bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_ && queued_ + bytes.size() > kQueueBytes) {
       failure_ = Error{ErrorCode::kIo, "The disk is too slow for what is recorded.", ""};
     }
@@ -77,7 +77,7 @@ Result<void> RecordingFile::write(std::string bytes) {
 
 void RecordingFile::finish() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     finish_ = true;
   }
   news_.notify_one();
@@ -85,19 +85,19 @@ void RecordingFile::finish() {
 }
 
 std::uint64_t RecordingFile::written() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return written_;
 }
 
 std::optional<Error> RecordingFile::failure() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failure_;
 }
 
 void RecordingFile::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    news_.wait(lock, [&] { return finish_ || !queue_.empty(); });
+    while (!finish_ && queue_.empty()) news_.wait(lock);
     if (queue_.empty()) return;
     const std::string next = std::move(queue_.front());
     queue_.pop_front();

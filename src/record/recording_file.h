@@ -10,12 +10,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/thread_annotations.h"
 
@@ -61,8 +61,8 @@ class RecordingFile final : public RecordingSink {
   void run();
 
   const std::unique_ptr<RecordingTarget> target_;
-  mutable std::mutex mutex_;
-  std::condition_variable news_;
+  mutable Mutex mutex_;
+  std::condition_variable_any news_;
   std::deque<std::string> queue_ GUARDED_BY(mutex_);
   std::size_t queued_ GUARDED_BY(mutex_) = 0;
   std::uint64_t written_ GUARDED_BY(mutex_) = 0;

@@ -12,7 +12,7 @@ Error cancelled_error() { return {ErrorCode::kCancelled, "The request was cancel
 
 Result<void> Inbox::submit(std::unique_ptr<Job> job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stop_) return stopping_error();
     if (waiting_ >= queue_max_) {
       return Error{
@@ -29,7 +29,7 @@ Result<void> Inbox::submit(std::unique_ptr<Job> job) {
 
 void Inbox::cancel(const std::string& request_id) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     new_.cancelled.push_back(request_id);
   }
   news_.notify_one();
@@ -37,7 +37,7 @@ void Inbox::cancel(const std::string& request_id) {
 
 bool Inbox::post(Errand errand) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stop_) return false;
     new_.errands.push_back(std::move(errand));
   }
@@ -47,7 +47,7 @@ bool Inbox::post(Errand errand) {
 
 bool Inbox::post_glance(Errand glance) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stop_) return false;
     glances_.push_back(std::move(glance));
   }
@@ -57,7 +57,7 @@ bool Inbox::post_glance(Errand glance) {
 
 void Inbox::wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = true;
   }
   news_.notify_one();
@@ -65,21 +65,21 @@ void Inbox::wake() {
 
 void Inbox::request_stop(StopMode mode) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stop_ || mode == StopMode::kCut) stop_ = mode;
   }
   news_.notify_one();
 }
 
 Inbox::Standing Inbox::standing() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {waiting_, stop_.has_value()};
 }
 
 // --- the loop --------------------------------------------------------------------------------
 
 Inbox::Delivery Inbox::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Delivery delivery = std::exchange(new_, {});
   woken_ = false;
   delivery.cut = stop_ == StopMode::kCut;
@@ -89,14 +89,14 @@ Inbox::Delivery Inbox::take() {
 void Inbox::answer_glances() {
   std::vector<Errand> glances;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     glances.swap(glances_);
   }
   for (const Errand& glance : glances) glance();
 }
 
 void Inbox::note_left_queue(std::size_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_ -= count;
 }
 
@@ -108,7 +108,7 @@ bool Inbox::has_work(bool fetching) const {
 bool Inbox::wait(std::optional<std::chrono::milliseconds> most, bool fetching) {
   const auto deadline =
       std::chrono::steady_clock::now() + most.value_or(std::chrono::milliseconds::zero());
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!has_work(fetching)) {
     if (!glances_.empty()) {
       lock.unlock();
@@ -124,13 +124,13 @@ bool Inbox::wait(std::optional<std::chrono::milliseconds> most, bool fetching) {
 }
 
 bool Inbox::may_end() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_ && new_.jobs.empty() && new_.errands.empty() && glances_.empty();
 }
 
 std::vector<std::string> Inbox::check(std::size_t queued) const {
   std::vector<std::string> violations;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waiting_ > queue_max_) violations.push_back("INBOX-1: too many requests wait");
   if (waiting_ != new_.jobs.size() + queued) {
     violations.push_back("INBOX-1: requests that wait are miscounted");

@@ -20,11 +20,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/thread_annotations.h"
 #include "serve/job.h"
@@ -84,8 +84,8 @@ class Inbox {
   [[nodiscard]] bool has_work(bool fetching) const REQUIRES_LOCK(mutex_);
 
   const std::size_t queue_max_;
-  mutable std::mutex mutex_;
-  std::condition_variable news_;
+  mutable Mutex mutex_;
+  std::condition_variable_any news_;
   Delivery new_ GUARDED_BY(mutex_);
   std::vector<Errand> glances_ GUARDED_BY(mutex_);
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;  // INBOX-1

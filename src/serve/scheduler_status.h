@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "cache/cache_status.h"
 #include "serve/proof_counts.h"
@@ -52,21 +52,21 @@ struct SchedulerStatus {
 class StatusBoard {
  public:
   void publish(const SchedulerStatus& status, cache::CacheStatus cache) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     status_ = status;
     cache_ = std::move(cache);
   }
   [[nodiscard]] SchedulerStatus status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return status_;
   }
   [[nodiscard]] cache::CacheStatus cache() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return cache_;
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   SchedulerStatus status_ GUARDED_BY(mutex_);
   cache::CacheStatus cache_ GUARDED_BY(mutex_);
 };

@@ -12,13 +12,13 @@ std::size_t StoredDepths::NameHash::operator()(const PathName& name) const {
 }
 
 void StoredDepths::add(const PathName& anchor, TokenPos end) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   ends_[anchor].insert(end);
   ++size_;
 }
 
 void StoredDepths::remove(const PathName& anchor, TokenPos end) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = ends_.find(anchor);
   if (found == ends_.end()) return;
   const auto one = found->second.find(end);
@@ -29,7 +29,7 @@ void StoredDepths::remove(const PathName& anchor, TokenPos end) {
 }
 
 TokenPos StoredDepths::deepest(std::span<const PathName> anchors) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   TokenPos deepest = 0;
   for (const PathName& anchor : anchors) {
     if (const auto found = ends_.find(anchor); found != ends_.end())
@@ -39,7 +39,7 @@ TokenPos StoredDepths::deepest(std::span<const PathName> anchors) const {
 }
 
 TokenPos StoredDepths::agreed(std::span<const PathName> anchors) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::size_t i = anchors.size(); i > 0; --i) {
     if (ends_.contains(anchors[i - 1])) return static_cast<TokenPos>(i - 1) * kBlockTokens;
   }
@@ -47,18 +47,18 @@ TokenPos StoredDepths::agreed(std::span<const PathName> anchors) const {
 }
 
 bool StoredDepths::contains(const PathName& anchor, TokenPos end) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = ends_.find(anchor);
   return found != ends_.end() && found->second.contains(end);
 }
 
 std::size_t StoredDepths::size() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return size_;
 }
 
 void StoredDepths::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ends_.clear();
   size_ = 0;
 }

@@ -19,11 +19,11 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <set>
 #include <span>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "state/tokens.h"
 #include "tier/path_name.h"
@@ -54,7 +54,7 @@ class StoredDepths {
   struct NameHash {
     std::size_t operator()(const PathName& name) const;
   };
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // Sorted, because prompts that part early all stand at the first anchor.
   std::unordered_map<PathName, std::multiset<TokenPos>, NameHash> ends_ GUARDED_BY(mutex_);
   std::size_t size_ GUARDED_BY(mutex_) = 0;

@@ -1,4 +1,5 @@
 #include "engine/llama/llama_backends.h"
+#include "base/mutex.h"
 
 #include <dlfcn.h>
 #include <ggml-backend.h>
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <mutex>
 #include <tuple>
 
 namespace holdfast::llama {
@@ -36,7 +36,7 @@ constexpr std::string_view kFilePrefix = "libggml-";
 constexpr std::string_view kCpuPrefix = "libggml-cpu-";
 constexpr std::string_view kFileSuffix = ".so";
 
-std::mutex mutex;
+Mutex mutex;
 std::string in_use;           // guarded by mutex
 bool devices_loaded = false;  // guarded by mutex
 
@@ -149,7 +149,7 @@ std::vector<CpuVariant> cpu_variants() {
 }
 
 Result<void> use_cpu_variant(const std::string& name) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (!in_use.empty() && (name.empty() || name == in_use)) return {};
   const auto variant = find_variant(name);
   if (!variant) return variant.error();
@@ -178,7 +178,7 @@ Result<void> use_cpu_variant(const std::string& name) {
 }
 
 std::string cpu_variant_in_use() {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return in_use;
 }
 

@@ -170,7 +170,7 @@ LlamaCopies::LlamaCopies(Threads threads) : threads_(threads) {
 
 LlamaCopies::~LlamaCopies() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -189,31 +189,32 @@ void LlamaCopies::start() {
 void LlamaCopies::run(std::size_t count, const Work& work) {
   if (count == 0) return;
   if (count > 1) start();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   CHECK(round_.work == nullptr);
   round_ = {&work, count, 0, 0};
   if (count > 1) changed_.notify_all();
-  take_part(lock, *stages_.front());
-  changed_.wait(lock, [&] { return round_.running == 0; });
+  take_part(*stages_.front());
+  while (round_.running != 0) changed_.wait(lock);
   round_ = {};
 }
 
 void LlamaCopies::work_until_stopped(Stage& own) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
-    take_part(lock, own);
-    changed_.wait(lock, [&] { return stopping_ || round_.next < round_.count; });
+    take_part(own);
+    while (!stopping_ && round_.next >= round_.count) changed_.wait(lock);
   }
 }
 
-void LlamaCopies::take_part(std::unique_lock<std::mutex>& lock, Stage& own) {
+void LlamaCopies::take_part(Stage& own) {
   while (round_.next < round_.count) {
     const std::size_t index = round_.next++;
     const Work& work = *round_.work;
     ++round_.running;
-    lock.unlock();
-    work(index, own);
-    lock.lock();
+    {
+      const MutexUnlock others_go_on(mutex_);
+      work(index, own);
+    }
     if (--round_.running == 0) changed_.notify_all();
   }
 }

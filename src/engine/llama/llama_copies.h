@@ -27,11 +27,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/thread_annotations.h"
 
 namespace holdfast::llama {
@@ -86,13 +86,13 @@ class LlamaCopies {
   void run(std::size_t count, const Work& work);
   void start();
   void work_until_stopped(Stage& own);
-  void take_part(std::unique_lock<std::mutex>& lock, Stage& own) REQUIRES_LOCK(mutex_);
+  void take_part(Stage& own) REQUIRES_LOCK(mutex_);
 
   const Threads threads_;
   std::vector<std::unique_ptr<Stage>> stages_;  // the caller's, then one for each worker
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
   Round round_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
 };

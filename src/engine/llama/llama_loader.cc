@@ -11,9 +11,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 
 #include "base/free_memory.h"
+#include "base/mutex.h"
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_companions.h"
 #include "engine/llama/llama_config.h"
@@ -26,7 +26,7 @@ namespace {
 
 // --- the library's log -----------------------------------------------------
 
-std::mutex log_mutex;
+Mutex log_mutex;
 std::function<void(int, const std::string&)> log_sink;  // guarded by log_mutex
 std::string last_error_line;                            // guarded by log_mutex
 std::string first_complaint;  // of the latest few error lines in a row; guarded by log_mutex
@@ -44,7 +44,7 @@ void take_log_line(ggml_log_level level, const char* text, void*) {
   std::string line(text);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
   if (line.empty() || line == ".") return;
-  const std::lock_guard lock(log_mutex);
+  const MutexLock lock(log_mutex);
   if (level == GGML_LOG_LEVEL_ERROR && last_error_line.empty()) last_error_line = line;
   if (level != GGML_LOG_LEVEL_ERROR) {
     first_complaint.clear();
@@ -55,7 +55,7 @@ void take_log_line(ggml_log_level level, const char* text, void*) {
 }
 
 std::string take_last_error_line() {
-  const std::lock_guard lock(log_mutex);
+  const MutexLock lock(log_mutex);
   return std::exchange(last_error_line, {});
 }
 
@@ -261,7 +261,7 @@ Result<void> warm_up(engine::Engine& engine) {
 
 void set_llama_log(std::function<void(int, const std::string&)> sink) {
   {
-    const std::lock_guard lock(log_mutex);
+    const MutexLock lock(log_mutex);
     log_sink = std::move(sink);
   }
   start_library();
