@@ -59,6 +59,9 @@ OptionGroup chat_group(ServeOptions& o) {
        "Most tokens of thinking; 0: none, -1: no limit.", "LLAMA_ARG_THINK_BUDGET"},
       {"-n, --predict, --n-predict", "N", tokens(o.chat.predict, -1),
        "Most tokens of an answer; -1: as many as the context holds.", "LLAMA_ARG_N_PREDICT"},
+      {"--keep-attribution / --no-keep-attribution", "", flag(o.chat.keep_attribution),
+       "Show the model the line that Claude Code puts before its system prompt. It differs from "
+       "session to session, so that with it none can share another's prompt."},
   }};
 }
 

@@ -144,6 +144,7 @@ struct ChatServingOptions {
   std::string reasoning_format = "auto";
   OnOffAuto reasoning = OnOffAuto::kAuto;  // enable_thinking where a request is silent
   TokenPos predict = -1;                   // -1: as many as the context holds
+  bool keep_attribution = false;           // Claude Code's line before its system prompt
 };
 
 struct LogOptions {

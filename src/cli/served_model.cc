@@ -115,6 +115,7 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->engine = [this] { return engine_.standing(); };
   backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   backend->defaults = chat_defaults(options_, model_);
+  backend->defaults.keep_attribution = options_.chat.keep_attribution;
   if (options_.chat.reasoning != OnOffAuto::kAuto) {
     backend->enable_thinking = options_.chat.reasoning == OnOffAuto::kOn;
   }
