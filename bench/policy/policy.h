@@ -1,10 +1,10 @@
 // Policy: a cache that sees requests one after the other, and no model.
 //
 // Invariants, verified by the replay and its tests:
-//   Y1  what a policy reuses of a prompt lies in an earlier prompt or answer, and is
-//       not the whole prompt (its last token is always computed)
-//   Y2  what it holds between requests never weighs more than its budget. What a request
-//       at work needs is not counted, for nobody.
+//   CACHEMODEL-1  what a policy reuses of a prompt lies in an earlier prompt or answer, and is
+//                 not the whole prompt (its last token is always computed)
+//   CACHEMODEL-2  what it holds between requests never weighs more than its budget. What a request
+//                 at work needs is not counted, for nobody.
 //
 // Sequential: a request ends before the next one begins.
 #pragma once

@@ -16,9 +16,9 @@
 // begin at random over twelve hours (from a seed), and pauses are capped at half an hour.
 //
 // Invariants, verified by read_trace():
-//   R1  requests ascend by time; each has at least one token
-//   R2  a request has as many ids as it has blocks, a partial one with or without
-//   R3  an id always stands behind the same id
+//   TRACE-1  requests ascend by time; each has at least one token
+//   TRACE-2  a request has as many ids as it has blocks, a partial one with or without
+//   TRACE-3  an id always stands behind the same id
 #pragma once
 
 #include <cstdint>

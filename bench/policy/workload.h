@@ -15,8 +15,8 @@
 // A token's value is its block's id times `block_tokens` plus its place in there.
 //
 // Invariants, verified by the tests:
-//   W1  prompt has ids for all of [0, input), answer for all of [input, input + output)
-//   W2  ids are below `ids`
+//   WORKLOAD-1  prompt has ids for all of [0, input), answer for all of [input, input + output)
+//   WORKLOAD-2  ids are below `ids`
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-// Like http::string_body, but it does not allocate an announced length up front (R4).
+// Like http::string_body, but it does not allocate an announced length up front (READER-4).
 struct ArrivedBody {
   using value_type = std::string;
 

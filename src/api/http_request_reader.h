@@ -1,12 +1,12 @@
 // HttpRequestReader turns bytes into one HttpRequest, within limits. No I/O.
 //
 // Invariants:
-//   R1  a header block over `header_bytes_max` fails with 431
-//   R2  a body over `body_bytes_max` fails with 413: at once when Content-Length
-//       says so, otherwise at the first chunk too many
-//   R3  bytes not yet used (a partial line, a chunk's head, trailers) never
-//       exceed `header_bytes_max`
-//   R4  memory grows with the bytes that arrived, not with the length announced
+//   READER-1  a header block over `header_bytes_max` fails with 431
+//   READER-2  a body over `body_bytes_max` fails with 413: at once when Content-Length
+//             says so, otherwise at the first chunk too many
+//   READER-3  bytes not yet used (a partial line, a chunk's head, trailers) never
+//             exceed `header_bytes_max`
+//   READER-4  memory grows with the bytes that arrived, not with the length announced
 #pragma once
 
 #include <cstddef>

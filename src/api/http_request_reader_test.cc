@@ -33,7 +33,7 @@ Reading read_in_pieces(std::string_view text, std::size_t piece_max, std::mt1993
     text.remove_prefix(bytes);
     reading.leftover.erase(0, reader.put(reading.leftover));
     EXPECT_TRUE(reader.failure() || reader.done() ||
-                reading.leftover.size() <= kLimits.header_bytes_max);  // R3
+                reading.leftover.size() <= kLimits.header_bytes_max);  // READER-3
   }
   reading.leftover += text;
   if (reader.done()) reading.request = reader.take();

@@ -67,7 +67,7 @@ void configure_socket(tcp::socket& socket, milliseconds write_timeout) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-  // L5 for bytes that the kernel has taken over but the client has not.
+  // HTTP-5 for bytes that the kernel has taken over but the client has not.
   set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(write_timeout.count()));
 }
 

@@ -2,14 +2,14 @@
 // I/O thread. It knows nothing of models; handlers do.
 //
 // Limits are part of the contract, so that no client can hold more than its share:
-//   L1  a header block over `header_bytes_max`, or not complete within
-//       `header_timeout`, ends the connection (431 / 408)
-//   L2  a body over `body_bytes_max` gets 413, without being read into memory
-//   L3  at most `connections_max` connections; one more gets 503 and is closed
-//   L4  unsent bytes of one stream never exceed `send_buffer_max`; a client
-//       that reads slower loses its connection, not the server's memory. (A whole
-//       answer may be larger: the handler holds it anyway.)
-//   L5  a client that takes no byte for `write_timeout` is disconnected
+//   HTTP-1  a header block over `header_bytes_max`, or not complete within
+//           `header_timeout`, ends the connection (431 / 408)
+//   HTTP-2  a body over `body_bytes_max` gets 413, without being read into memory
+//   HTTP-3  at most `connections_max` connections; one more gets 503 and is closed
+//   HTTP-4  unsent bytes of one stream never exceed `send_buffer_max`; a client
+//           that reads slower loses its connection, not the server's memory. (A whole
+//           answer may be larger: the handler holds it anyway.)
+//   HTTP-5  a client that takes no byte for `write_timeout` is disconnected
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -71,7 +71,7 @@ class HttpResponder {
   // Sends the head of a chunked answer; `response.body` is its first piece.
   virtual boost::asio::awaitable<void> begin_stream(HttpResponse response) = 0;
   // Sends one piece; an empty one does nothing. After the client has gone this
-  // does nothing. A piece that would break L4 makes the client gone.
+  // does nothing. A piece that would break HTTP-4 makes the client gone.
   virtual boost::asio::awaitable<void> write(std::string_view piece) = 0;
   // Without it, the client sees a stream that was cut off.
   virtual boost::asio::awaitable<void> end_stream() = 0;

@@ -1,12 +1,12 @@
 // OpenAI's chat and completion requests: JSON text -> checked structs.
 //
 // What a decoded request promises, verified by fuzz/fuzz_openai_request.cc:
-//   Q1  every number lies in the range that its reader states, and is finite
-//   Q2  1 <= n <= n_max, and no stop string is empty
-//   Q3  token ids (prompts, logit_bias) are in [0, vocabulary)
-//   Q4  messages_json is a non-empty array in the one shape described at
-//       ChatRequest; decoding it again gives the same text
-//   Q5  tools_json is empty or a non-empty array of functions
+//   CHATREQ-1  every number lies in the range that its reader states, and is finite
+//   CHATREQ-2  1 <= n <= n_max, and no stop string is empty
+//   CHATREQ-3  token ids (prompts, logit_bias) are in [0, vocabulary)
+//   CHATREQ-4  messages_json is a non-empty array in the one shape described at
+//              ChatRequest; decoding it again gives the same text
+//   CHATREQ-5  tools_json is empty or a non-empty array of functions
 //
 // Fields that we do not know are ignored, null counts as absent, and the fields
 // of llama-server are read beside OpenAI's. An Error has the JSON path of the

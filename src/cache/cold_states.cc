@@ -138,8 +138,8 @@ bool ColdStates::take_in(ColdFetch& fetch, const Prompt& prompt, Receipt& receip
 // Where the conversation goes on: at the deepest place, at the last prompt's end where the
 // client does not repeat the answer as it was, or where the answer began, if that is asked for
 // again. Where others begin: at ends of system prompts and junctions. And steps between them: near
-// the end as memory has them (plan/placement.h, PLACE-4), each twice as far from it as the last, and
-// else so far apart that together they weigh less than the rows.
+// the end as memory has them (plan/placement.h, PLACE-4), each twice as far from it as the last,
+// and else so far apart that together they weigh less than the rows.
 std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match,
                                                         TokenSpan keys) const {
   std::vector<const tree::Stop*> places;

@@ -1,6 +1,6 @@
-// A core that cannot be finished (path_writer.h): the room that was counted on is gone, or the store
-// refuses. What was there before can be brought back as before, what is of no use goes first, and a
-// later turn writes it whole.
+// A core that cannot be finished (path_writer.h): the room that was counted on is gone, or the
+// store refuses. What was there before can be brought back as before, what is of no use goes first,
+// and a later turn writes it whole.
 #include <gtest/gtest.h>
 
 #include "cache/disk_tier.h"

@@ -10,12 +10,12 @@
 //   const SpaceKey space = facts.space(tenant_salt);
 //
 // Invariants, verified by the tests:
-//   P1  equal lists of facts and equal salts give equal spaces, on any machine
-//   P2  lists that differ in a name, a value, their order or their number give
-//       different spaces, and so do different salts
-//   P3  no salt makes a space equal to another list's: facts and salt are framed
+//   SPACE-1  equal lists of facts and equal salts give equal spaces, on any machine
+//   SPACE-2  lists that differ in a name, a value, their order or their number give
+//            different spaces, and so do different salts
+//   SPACE-3  no salt makes a space equal to another list's: facts and salt are framed
 //
-// P2 holds but for accidents of a 128-bit hash. The hash (XXH3) resists accidents
+// SPACE-2 holds but for accidents of a 128-bit hash. The hash (XXH3) resists accidents
 // and not attackers: a salt is chosen by the server, not by the tenant.
 #pragma once
 

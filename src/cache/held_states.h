@@ -4,8 +4,7 @@
 //
 // Invariants, verified by held_states_test.cc:
 //   HELD-1  parts_of() gives all parts of a state, or nothing
-//   HELD-2  collect() gives the parts that memory shares as the same objects, and copies of the
-//   rest
+//   HELD-2  collect() gives the parts that memory shares as the same objects, and copies the rest
 //
 // One owning thread, that of the engine.
 #pragma once

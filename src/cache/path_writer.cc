@@ -121,17 +121,17 @@ ByteCount PathWriter::bytes_left() const {
 std::vector<std::string> PathWriter::check() const {
   std::vector<std::string> violations;
   if (steps_left_.size() > options_.paths_max) {
-    violations.emplace_back("WRITER-2: too many paths wait with their steps");
+    violations.emplace_back("PATHWRITER-2: too many paths wait with their steps");
   }
   for (auto path = steps_left_.begin(); path != steps_left_.end(); ++path) {
     const PathProgress& left = **path;
-    if (!left.core_written()) violations.emplace_back("WRITER-2: steps without their core");
-    if (left.all_written()) violations.emplace_back("WRITER-2: a path without steps waits");
+    if (!left.core_written()) violations.emplace_back("PATHWRITER-2: steps without their core");
+    if (left.all_written()) violations.emplace_back("PATHWRITER-2: a path without steps waits");
     const bool outgrown = (at_hand_ && begins_with(at_hand_->path(), left.path())) ||
                           std::any_of(std::next(path), steps_left_.end(), [&](const auto& later) {
                             return begins_with(later->path(), left.path());
                           });
-    if (outgrown) violations.emplace_back("WRITER-3: steps that a later path begins with");
+    if (outgrown) violations.emplace_back("PATHWRITER-3: steps that a later path begins with");
   }
   return violations;
 }

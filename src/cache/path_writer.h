@@ -5,12 +5,12 @@
 // anything: what was there of the path stays worth what it was, and rows that no place stands on
 // are worth nothing.
 //
-// Invariants, WRITER-2 and WRITER-3 verified by check():
-//   WRITER-1  at most one blob's states are held alive, and only inside write_next()
-//             (disk_tier_test.cc, WhatMemoryDroppedIsNotWritten)
-//   WRITER-2  at most `paths_max` paths wait with their steps: of each the core is written and a
-//             step is left
-//   WRITER-3  neither a later one of them nor the path at hand begins with such a path
+// Invariants, PATHWRITER-2 and PATHWRITER-3 verified by check():
+//   PATHWRITER-1  at most one blob's states are held alive, and only inside write_next()
+//                 (disk_tier_test.cc, WhatMemoryDroppedIsNotWritten)
+//   PATHWRITER-2  at most `paths_max` paths wait with their steps: of each the core is written and
+//                 a step is left
+//   PATHWRITER-3  neither a later one of them nor the path at hand begins with such a path
 //
 // One owning thread, that of the disk tier.
 #pragma once

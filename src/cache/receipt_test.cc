@@ -32,18 +32,18 @@ TEST(CheckReceipt, NamesTheInvariantThatIsBroken) {
   EXPECT_TRUE(check_receipt(make_receipt("a")).empty());
   EXPECT_TRUE(check_receipt(Receipt{}).empty());
   const std::pair<std::string, std::function<void(Receipt&)>> breaks[] = {
-      {"R1", [](Receipt& r) { r.recomputed = 37; }},
-      {"R1", [](Receipt& r) { r.recomputed = -1; }},
-      {"R2", [](Receipt& r) { r.restorable = 63; }},
-      {"R2", [](Receipt& r) { r.restorable = 101; }},
-      {"R2", [](Receipt& r) { r.source = plan::StartSource::kNothing; }},
-      {"R2", [](Receipt& r) { r.restored = 0; }},
-      {"R3", [](Receipt& r) { r.difference->position = 69; }},
-      {"R3", [](Receipt& r) { r.matched = r.difference->position = 100; }},
-      {"R3", [](Receipt& r) { r.difference->message_begin = 71; }},
-      {"R4", [](Receipt& r) { r.missing.why = MissReason::kNone; }},
-      {"R5", [](Receipt& r) { r.missing.made_by = "another engine"; }},
-      {"R5", [](Receipt& r) { r.missing.why = MissReason::kForeign; }},
+      {"RECEIPT-1", [](Receipt& r) { r.recomputed = 37; }},
+      {"RECEIPT-1", [](Receipt& r) { r.recomputed = -1; }},
+      {"RECEIPT-2", [](Receipt& r) { r.restorable = 63; }},
+      {"RECEIPT-2", [](Receipt& r) { r.restorable = 101; }},
+      {"RECEIPT-2", [](Receipt& r) { r.source = plan::StartSource::kNothing; }},
+      {"RECEIPT-2", [](Receipt& r) { r.restored = 0; }},
+      {"RECEIPT-3", [](Receipt& r) { r.difference->position = 69; }},
+      {"RECEIPT-3", [](Receipt& r) { r.matched = r.difference->position = 100; }},
+      {"RECEIPT-3", [](Receipt& r) { r.difference->message_begin = 71; }},
+      {"RECEIPT-4", [](Receipt& r) { r.missing.why = MissReason::kNone; }},
+      {"RECEIPT-5", [](Receipt& r) { r.missing.made_by = "another engine"; }},
+      {"RECEIPT-5", [](Receipt& r) { r.missing.why = MissReason::kForeign; }},
   };
   for (const auto& [name, broken] : breaks) {
     Receipt receipt = make_receipt("a");

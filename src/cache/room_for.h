@@ -1,8 +1,8 @@
 // RoomFor: what one conversation takes in memory and on disk, and how many of them fit.
 //
 //   rows        of every token, the companion's among them
-//   snapshots   near the end as many as are promised (plan/placement.h, PLACE-4), and at the ends of
-//               the system block and of the answer
+//   snapshots   near the end as many as are promised (plan/placement.h, PLACE-4), and at the ends
+//               of the system block and of the answer
 //
 // An estimate for people, made before there is any conversation. Conversations that begin alike
 // share rows and take less; one of many turns has a few snapshots more while there is room for

@@ -8,8 +8,7 @@
 //
 // Invariants, verified by slot_copier_test.cc:
 //   COPIER-1  what is copied of a slot and restored makes another slot what that one was
-//   COPIER-2  a slot that could not be brought to a state is empty
-//   COPIER-3  what a companion answers with beyond its shape is not kept
+//   COPIER-2  what a companion answers with beyond its shape is not kept
 //
 // One owning thread, that of the engine.
 #pragma once

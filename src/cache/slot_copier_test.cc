@@ -79,18 +79,7 @@ TEST_P(SlotCopierTest, COPIER1WhatIsCopiedAndRestoredGoesOnAlike) {
   EXPECT_EQ(said[0], said[1]);
 }
 
-TEST_P(SlotCopierTest, COPIER2ASlotThatCouldNotBeBroughtThereIsEmpty) {
-  SlotCopier copier(engine_, nullptr);
-  read(kFrom, 100);
-  const auto copied = copier.copy(whole_state(100));
-  ASSERT_TRUE(copied.has_value());
-  read(kTo, 50);
-  fault_ = engine::FakeFault::kFail;
-  EXPECT_FALSE(copier.restore(kTo, TokenSpan(path_).first(100), parts_of(*copied)).ok());
-  EXPECT_EQ(copier.slot_length(kTo), 0);
-}
-
-TEST_P(SlotCopierTest, COPIER3WhatACompanionSaysBeyondItsShapeIsNotKept) {
+TEST_P(SlotCopierTest, COPIER2WhatACompanionSaysBeyondItsShapeIsNotKept) {
   Talkative companion;
   for (const std::size_t more : {0U, 1U}) {
     companion.more = more;

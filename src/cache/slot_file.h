@@ -8,12 +8,13 @@
 // told that it exists, reads it or replaces it.
 //
 // Any bytes may be in such a file. Invariants, verified by the tests:
-//   L1  what was written is read back equal
-//   L2  what read_slot_file() gives is whole, of the space asked for, within the limits, and
-//       its parts are of its tokens; a file that is not all of this is an Error that says so
-//   L3  no more memory is asked for than the limits allow, and nothing throws
-//   L4  a file is there whole or not at all, and another owner's, or one that is no such file,
-//       is never replaced
+//   SLOTFILE-1  what was written is read back equal
+//   SLOTFILE-2  what read_slot_file() gives is whole, of the space asked for, within the limits,
+//               and its parts are of its tokens; a file that is not all of this is an Error that
+//               says so
+//   SLOTFILE-3  no more memory is asked for than the limits allow, and nothing throws
+//   SLOTFILE-4  a file is there whole or not at all; another owner's, and one that is no such file,
+//               is never replaced
 //
 // Codes of Errors: kNotFound - there is none of this owner; kInvalidArgument - the file is not
 // fit to be used, or the name is taken; kIo; kUnavailable - no memory, or another process

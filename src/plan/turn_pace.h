@@ -10,9 +10,8 @@
 //     piece of work is always done, or nothing ever would be; a chunk that is too long for the
 //     whole target is cut into pieces, but never into pieces of less than `chunk_min` tokens,
 //     because each of them reads every weight of the model again.
-//   - Where a model reads `tokens_max` tokens in much less than that, a gap takes no more than
-//   about
-//     their time, with copies and all: a small model's answers flow as evenly as it can read.
+//   - Where a model reads `tokens_max` tokens in much less than that, a gap takes about their time
+//     at most, with copies and all: a small model's answers flow as evenly as it can read.
 //   - Within these limits a gap takes as much work as there is, up to `tokens_max` tokens: the same
 //     work in many short gaps would make every token late instead of a few.
 //   - After a gap that was noticed comes a rest: nothing but steps, until there were

@@ -5,7 +5,7 @@
 //
 // Invariant, tested by private_names_test.cc, and with a whole server by
 // PrivateRecording.HoldsNoTokenAndNoText in src/serve/recording_safety_test.cc:
-//   NAMES-1  nothing in what it returns was chosen by a client or in the server's settings
+//   PRIVATE-1  nothing in what it returns was chosen by a client or in the server's settings
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ cache::Receipt receipt_of(const std::string& tenant) {
   return receipt;
 }
 
-// NAMES-1
+// PRIVATE-1
 TEST(PrivateNames, Names1NothingOfAClientIsLeft) {
   PrivateNames names;
   cache::Receipt receipt = receipt_of("alice");

@@ -222,9 +222,9 @@ cache::Brought brought_from(const BroughtOutline& outline) {
     brought.rows.push_back({blocks[use.block], use.range});
   }
   if (outline.place > 0) {
-    brought.snapshot = std::make_shared<const Snapshot>(
-        outline.place, untouched(outline.place_bytes), 0,
-        CheckedBytes{untouched(outline.place_companion), 0});
+    brought.snapshot =
+        std::make_shared<const Snapshot>(outline.place, untouched(outline.place_bytes), 0,
+                                         CheckedBytes{untouched(outline.place_companion), 0});
   }
   brought.logits = {untouched(outline.logits), 0};
   brought.marks = hints_of(outline.marks);

@@ -10,10 +10,10 @@
 // is read again: time, never tokens.
 //
 // Batches: a step's batch holds neighbouring slots with equally many tokens, because the library
-// splits everything else, and a split batch may move another slot's rollback planes (llama_engine.h, LLAMA-4).
-// So the slots of a step draft equally long or not at all; shorter drafts are filled up where one
-// batch is cheaper than several, but not where a state would have to be brought back for it: what
-// fills up is always wrong.
+// splits everything else, and a split batch may move another slot's rollback planes
+// (llama_engine.h, LLAMA-4). So the slots of a step draft equally long or not at all; shorter
+// drafts are filled up where one batch is cheaper than several, but not where a state would have to
+// be brought back for it: what fills up is always wrong.
 //
 // Deterministic mode has drafts only if asked for. Every step then has the same number of rows,
 // drafted or filled in, so that no token's bits depend on what was guessed.

@@ -47,6 +47,7 @@ class Loop {
   bool turn();
 
   [[nodiscard]] RequestEnds& ends() { return ends_; }
+  [[nodiscard]] const RequestEnds& ends() const { return ends_; }
   [[nodiscard]] SlotCommands& slot_commands() { return slot_commands_; }
   [[nodiscard]] CacheCommands& cache_commands() { return cache_commands_; }
   [[nodiscard]] const CacheCommands& cache_commands() const { return cache_commands_; }

@@ -48,7 +48,7 @@ class Scheduler {
   void note_tool_call(const std::string& request_id);
 
   [[nodiscard]] SchedulerStatus status() const;
-  [[nodiscard]] const cache::ReceiptLog& receipts() { return loop_.ends().receipts(); }
+  [[nodiscard]] const cache::ReceiptLog& receipts() const { return loop_.ends().receipts(); }
   [[nodiscard]] CacheCommands& cache_commands() { return loop_.cache_commands(); }
   [[nodiscard]] const CacheCommands& cache_commands() const { return loop_.cache_commands(); }
   [[nodiscard]] SlotCommands& slot_commands() { return loop_.slot_commands(); }

@@ -4,9 +4,9 @@
 //               and any tail that may yet become a stop string
 //
 // Invariants, verified by the model test:
-//   A1  what was returned, joined, never contains a stop string
-//   A2  without stop strings, joining everything (flush included) gives the input
-//   A3  a returned piece ends between characters, unless the bytes are not UTF-8
+//   TEXT-1  what was returned, joined, never contains a stop string
+//   TEXT-2  without stop strings, joining everything (flush included) gives the input
+//   TEXT-3  a returned piece ends between characters, unless the bytes are not UTF-8
 #pragma once
 
 #include <optional>

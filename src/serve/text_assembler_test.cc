@@ -39,7 +39,7 @@ TEST(TextAssembler, BytesThatAreNotUtf8PassThrough) {
   EXPECT_EQ(text.flush(), "\xE2");
 }
 
-// A1 to A3 against the whole text searched at once.
+// TEXT-1 to TEXT-3 against the whole text searched at once.
 TEST(TextAssemblerModel, AgreesWithASearchOfTheWholeText) {
   constexpr unsigned kSeed = 7;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
@@ -71,7 +71,7 @@ TEST(TextAssemblerModel, AgreesWithASearchOfTheWholeText) {
       const auto step = text.feed(std::string_view(whole).substr(at, n));
       sent += step.text;
       stopped = step.stop.has_value();
-      ASSERT_EQ(incomplete_utf8_tail(sent), 0U) << "A3";
+      ASSERT_EQ(incomplete_utf8_tail(sent), 0U) << "TEXT-3";
       at += n;
     }
     sent += text.flush();

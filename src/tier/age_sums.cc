@@ -90,7 +90,8 @@ std::vector<AgeSums::Entry> AgeSums::entries() const {
 void AgeSums::check_node(const Node& node, std::vector<std::string>& violations) {
   for (const Tree* child : {&node.older, &node.newer}) {
     if (*child == nullptr) continue;
-    if ((*child)->priority > node.priority) violations.emplace_back("AGES-2: a child lies too deep");
+    if ((*child)->priority > node.priority)
+      violations.emplace_back("AGES-2: a child lies too deep");
     check_node(**child, violations);
   }
   const bool adds_up = node.sum == node.bytes + sum_of(node.older) + sum_of(node.newer);

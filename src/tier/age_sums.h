@@ -10,8 +10,7 @@
 // Invariants, verified by check():
 //   AGES-1  times ascend from left to right
 //   AGES-2  no node has a higher priority than the one above
-//   AGES-3  each node's sum is its own bytes and its children's sums, and something is there of its
-//   time
+//   AGES-3  each node's sum is its own bytes and its children's sums, and its time has an item
 //
 // Pure: no I/O, no clock. One owning thread.
 #pragma once
