@@ -66,6 +66,7 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     choice.request.spans = model_request.spans;
     choice.request.header_end = model_request.header_end;
     choice.request.prompt_field = model_request.prompt_field;
+    choice.request.prepared = model_request.prepared;
     choice.echo = echo;
     auto sampler =
         backend.text->make_sampler(params_for_choice(options.sampling, i), prepared.format.get());
@@ -112,6 +113,7 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   first.spans = backend.text->message_spans(*chat, first.prompt);
   first.header_end = header_end_of(*backend.text, *chat, first.prompt);
   first.prompt_field = "messages";
+  backend.scheduler->prepare(first);
   if (auto added = add_choices(backend, request.options, first, "", prepared); !added) {
     return added.error();
   }
@@ -126,7 +128,8 @@ Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request
         text != nullptr ? backend.text->tokenize(*text, true, true) : std::get<Tokens>(prompt);
     std::string echo;
     if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);
-    const serve::GenerateRequest first = make_request(request.options, std::move(tokens), space);
+    serve::GenerateRequest first = make_request(request.options, std::move(tokens), space);
+    backend.scheduler->prepare(first);
     if (auto added = add_choices(backend, request.options, first, echo, prepared); !added) {
       return added.error();
     }
