@@ -25,7 +25,8 @@ Receipt make_receipt(const std::string& id, const std::string& tenant = "") {
 }
 
 std::string first_word(const std::vector<std::string>& wrong) {
-  return wrong.size() == 1 ? wrong.front().substr(0, 2) : std::to_string(wrong.size());
+  if (wrong.size() != 1) return std::to_string(wrong.size()) + " violations";
+  return wrong.front().substr(0, wrong.front().find(' '));
 }
 
 TEST(CheckReceipt, NamesTheInvariantThatIsBroken) {
