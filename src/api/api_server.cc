@@ -104,7 +104,8 @@ HttpResponse wrong_method(const Routes& routes, const HttpRequest& request) {
 
 // nullptr: none of them takes the request's method.
 const Route* route_for(const Routes& routes, const HttpRequest& request) {
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const std::string_view asked = request.method;
+  const std::string_view method = asked == "HEAD" ? "GET" : asked;
   const auto found =
       std::ranges::find_if(routes, [&](const Route& route) { return method == route.method; });
   return found == routes.end() ? nullptr : &*found;

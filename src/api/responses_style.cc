@@ -122,11 +122,8 @@ void ResponsesStyle::end(std::string& out) {
 
 void ResponsesStyle::fail(const Error& error, std::string& out) {
   events_.close_item("incomplete", out);
-  ResponseState state;
-  state.status = "failed";
-  state.output = &events_.items();
-  state.error = error;
-  events_.close(state, out);
+  const ResponseState failed{.status = "failed", .output = &events_.items(), .error = error};
+  events_.close(failed, out);
 }
 
 }  // namespace holdfast::api
