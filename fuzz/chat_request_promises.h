@@ -1,4 +1,4 @@
-// The promises Q1 to Q5 of openai_request.h, for the harnesses of all protocols that
+// The promises CHATREQ-1 to CHATREQ-5 of openai_request.h, for the harnesses of all protocols that
 // become chat requests.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Machine: how fast a machine reads prompts and copies states.
 //
 // Some of what Holdfast decides depends on time: a checkpoint inside a message is not taken once
-// copying has had its share of the time of reading (StateCache::time_allows). So a replay has to
+// copying has had its share of the time of reading (Checkpointer::time_allows). So a replay has to
 // know how long both take.
 //
 //   reading a chunk  =  chunk_ms + its work (model_shape.h) x the operations of a token / flops

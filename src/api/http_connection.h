@@ -24,7 +24,7 @@ class HttpConnection {
 
   // Serves until the connection ends. The connection must outlive the coroutine.
   boost::asio::awaitable<void> run();
-  // Instead of run(): answers 503 to whatever is asked, and closes (L3).
+  // Instead of run(): answers 503 to whatever is asked, and closes (HTTP-3).
   boost::asio::awaitable<void> refuse();
 
   // Closes if no request has begun. REQUIRES: service.draining is set already.

@@ -1,6 +1,6 @@
 // HttpConnections: the connections of one server, served or refused, until they end.
 //
-// A connection too many is told 503 and closed (L3); those being told are counted apart.
+// A connection too many is told 503 and closed (HTTP-3); those being told are counted apart.
 // Lives on the I/O thread, but for count().
 #pragma once
 

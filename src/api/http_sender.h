@@ -5,7 +5,7 @@
 // write.
 //
 // Invariants:
-//   SEND-1  unsent bytes of a stream never exceed `send_buffer_max` (L4)
+//   SEND-1  unsent bytes of a stream never exceed `send_buffer_max` (HTTP-4)
 //   SEND-2  nothing is sent after stop() or drop_client()
 //
 // Lives on the I/O thread.

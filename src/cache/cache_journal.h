@@ -47,7 +47,7 @@ struct CacheWorld {
 };
 
 // When the copies of a checkpoint are made: with the chunk that it lies behind, or by
-// StateCache::copy_postponed.
+// SlotGrowth::copy_postponed.
 enum class Copies : std::uint8_t { kNow, kLater };
 
 // How a request ended.
@@ -85,7 +85,7 @@ class CacheJournal {
   }
   virtual void close() {}
 
-  // -- calls, by the names of StateCache --------------------------------------------
+  // -- calls of the cache, in the order in which a request makes them ---------------
   virtual void plan(const Prompt&, std::span<const SlotId>) {}
   virtual void planned(const plan::StartPlan&) {}
   virtual void worth_waiting_for(const Prompt&) {}

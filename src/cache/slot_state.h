@@ -1,7 +1,7 @@
 // SlotState: all that a slot holds, outside of it.
 //
-//   slot --StateCache::copy_out--> SlotState --write_slot_file--> a file
-//   slot <--StateCache::bring_in-- SlotState <--read_slot_file---'
+//   slot --SlotTransfer::copy_out--> SlotState --write_slot_file--> a file
+//   slot <--SlotTransfer::bring_in-- SlotState <--read_slot_file---'
 //
 // Rows that memory holds as well are shared with it. Value semantics; any thread may read.
 #pragma once

@@ -23,7 +23,7 @@ void CacheCommands::clear(Answer<ByteCount> answer) {
 void CacheCommands::clear_now(const Answer<ByteCount>& answer) {
   ends_.forget_all();
   const ByteCount freed = core_.cache.clear();
-  core_.publish();  // whoever looks next sees it
+  core_.publish();  // the next look sees it
   if (lower_ == nullptr) return answer(freed);
   lower_->ask([answer, freed] { answer(freed); });
 }

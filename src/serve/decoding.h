@@ -18,7 +18,8 @@
 // Deterministic mode has drafts only if asked for. Every step then has the same number of rows,
 // drafted or filled in, so that no token's bits depend on what was guessed.
 //
-// It owns the fields of Job::answer; those of Job::draft are the Speculator's.
+// Job::answer is written here, but for the stored logits that a start leaves there and for what the
+// Speculator notes of the companion. Job::draft is filled by the Speculator and judged here.
 //
 // The scheduler's thread.
 #pragma once

@@ -1,7 +1,7 @@
 // IdleWork: what the loop does while nobody waits: it keeps states, goes on with the engine's
 // check, and proves what was restored.
 //
-// Each of the three stops at its next piece once `wanted` says that somebody waits.
+// The check and the proofs stop at their next piece once `wanted` says that somebody waits.
 //
 // The scheduler's thread.
 #pragma once

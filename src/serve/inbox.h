@@ -5,8 +5,8 @@
 //   post_glance           --->         answer_glances   also while it sleeps or is at idle work
 //   request_stop, wake    --->         wait
 //
-// An errand is work that has to be done on the loop's thread. A glance only looks: whoever looks
-// again and again is answered, and is no reason to be less idle.
+// An errand is work that has to be done on the loop's thread. A glance only looks: it is answered
+// at any time, and does not count as work, so that a page which polls keeps nobody from idle work.
 //
 // Invariants, verified by check():
 //   INBOX-1  at most `queue_max` requests wait, and they are counted: those that lie here and those

@@ -53,7 +53,7 @@ struct LoopCore {
   }
   [[nodiscard]] bool anybody_writes() const;
   [[nodiscard]] bool all_slots_idle() const;
-  // Whoever looks from now on sees how things stand.
+  // From now on the board shows how things stand.
   void publish();
 };
 

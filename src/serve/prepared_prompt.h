@@ -25,7 +25,7 @@ struct PreparedPrompt {
   }
 };
 
-// Any thread: it uses only what never changes.
+// Any thread: it asks only what any thread may ask.
 class PromptPreparer {
  public:
   PromptPreparer(const Grid& grid, bool deterministic, const cache::ColdStates& cold)

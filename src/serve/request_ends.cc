@@ -46,7 +46,7 @@ void RequestEnds::finish(Slot& slot, Ending ending) {
   finished.timings = job->timings;
   finished.receipt = std::make_shared<const cache::Receipt>(job->receipt);
   note_in_journal(*job, end_of(ending.reason));
-  core_.publish();  // whoever has the answer finds it counted
+  core_.publish();  // a client that has its answer finds it counted
   core_.observer.on_finished(job->input, finished);
   job->input.sink->on_event(finished);
 }

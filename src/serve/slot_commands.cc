@@ -182,7 +182,7 @@ Result<SlotBrought> SlotCommands::bring_to_slot(const SlotAsk& ask, const cache:
   }
   const auto before = core_.clock.now();
   const auto brought = core_.cache.transfer().bring_in(ask.slot, state);
-  core_.publish();  // whoever has the answer sees it
+  core_.publish();  // a client that has its answer sees it
   if (!brought) {
     return Error{ErrorCode::kInvalidArgument,
                  brought.error().message + " " + name_of(ask.slot) + " is empty now.", "filename"};

@@ -53,7 +53,7 @@ class SlotCommands {
 
   // Copies out what a slot holds. kNotFound where that is nothing, or another's.
   void save(SlotAsk ask, Answer<SlotCopy> answer);
-  // Gives a slot this state. What it held goes into memory, whoever's it was, as when a
+  // Gives a slot this state. What it held goes into memory, no matter whose it was, as when a
   // request takes the slot. The answer is how many tokens it now holds; an Error says whether
   // it holds what it held, or nothing.
   void restore(SlotAsk ask, std::shared_ptr<const cache::SlotState> state,

@@ -76,7 +76,7 @@ TEST(TextAssemblerModel, AgreesWithASearchOfTheWholeText) {
     }
     sent += text.flush();
     ASSERT_EQ(stopped, first_stop != std::string::npos);
-    ASSERT_EQ(sent, whole.substr(0, first_stop)) << "A1, A2";
+    ASSERT_EQ(sent, whole.substr(0, first_stop)) << "TEXT-1, TEXT-2";
   }
 }
 
