@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::api {
@@ -40,6 +41,14 @@ std::vector<ChatTool> read_tool_list(const JsonFields& body, const ReadTool& rea
     if (tool) tools.push_back(std::move(*tool));
   }
   return tools;
+}
+
+ToolChoice read_tool_choice(const JsonFields& body, const ReadChosen& read) {
+  constexpr std::string_view kModes[] = {"auto", "none", "required"};
+  const Json* value = body.find("tool_choice");
+  if (value == nullptr) return {};
+  if (value->is_object()) return read(*body.object("tool_choice"));
+  return {.mode = body.choice("tool_choice", kModes).value_or("auto"), .names = std::nullopt};
 }
 
 std::string read_parameters(const JsonFields& function) {

@@ -29,6 +29,10 @@ using ReadTool = std::function<std::optional<ChatTool>(const JsonFields& tool)>;
 // Those of the field "tools" that `read` knows.
 [[nodiscard]] std::vector<ChatTool> read_tool_list(const JsonFields& body, const ReadTool& read);
 
+// OpenAI's field "tool_choice": a mode, or an object that `read` knows.
+using ReadChosen = std::function<ToolChoice(const JsonFields& chosen)>;
+[[nodiscard]] ToolChoice read_tool_choice(const JsonFields& body, const ReadChosen& read);
+
 // The field "parameters". OpenAI: without it a function takes none, and templates want to
 // see that.
 [[nodiscard]] std::string read_parameters(const JsonFields& function);

@@ -54,14 +54,6 @@ ToolChoice read_chosen_tools(const JsonFields& chosen) {
   return choice;
 }
 
-ToolChoice read_tool_choice(const JsonFields& body) {
-  constexpr std::string_view kModes[] = {"auto", "none", "required"};
-  const Json* value = body.find("tool_choice");
-  if (value == nullptr) return {};
-  if (value->is_object()) return read_chosen_tools(*body.object("tool_choice"));
-  return {.mode = body.choice("tool_choice", kModes).value_or("auto"), .names = std::nullopt};
-}
-
 // The predecessors of tools answer in another shape, which we do not write.
 void refuse_legacy_functions(const JsonFields& body) {
   const Json* functions = body.find("functions");
@@ -77,7 +69,7 @@ void refuse_legacy_functions(const JsonFields& body) {
 void read_tool_fields(const JsonFields& body, engine::ChatInput& input) {
   refuse_legacy_functions(body);
   std::vector<ChatTool> tools = read_tool_list(body, read_tool);
-  const ToolChoice choice = read_tool_choice(body);
+  const ToolChoice choice = read_tool_choice(body, read_chosen_tools);
   offer_tools(body, std::move(tools), choice, input);
   input.parallel_tool_calls = body.boolean("parallel_tool_calls");
 }

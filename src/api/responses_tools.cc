@@ -64,21 +64,13 @@ ToolChoice read_chosen_tools(const JsonFields& chosen) {
   return choice;
 }
 
-ToolChoice read_tool_choice(const JsonFields& body) {
-  constexpr std::string_view kModes[] = {"auto", "none", "required"};
-  const Json* value = body.find("tool_choice");
-  if (value == nullptr) return {};
-  if (value->is_object()) return read_chosen_tools(*body.object("tool_choice"));
-  return {.mode = body.choice("tool_choice", kModes).value_or("auto"), .names = std::nullopt};
-}
-
 }  // namespace
 
 std::set<std::string> read_responses_tools(const JsonFields& body, engine::ChatInput& input) {
   std::set<std::string> custom;
   const ReadTool read = [&](const JsonFields& tool) { return read_tool(tool, custom); };
   std::vector<ChatTool> tools = read_tool_list(body, read);
-  const ToolChoice choice = read_tool_choice(body);
+  const ToolChoice choice = read_tool_choice(body, read_chosen_tools);
   offer_tools(body, std::move(tools), choice, input);
   input.parallel_tool_calls = body.boolean("parallel_tool_calls");
   if (choice.names)
