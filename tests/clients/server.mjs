@@ -197,9 +197,10 @@ async function readyUrl(child, lines) {
 }
 
 // Starts `holdfast serve` on a free port and waits until it says that it is ready.
-export async function announcedServer(flags = [], { env } = {}) {
+export async function announcedServer(flags = [], { env, program } = {}) {
   const child = launch(['serve', '--port', '0', ...calm, ...flags], {
     env,
+    program,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const lines = [];
