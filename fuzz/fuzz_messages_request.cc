@@ -24,7 +24,11 @@ void check_accepted(const api::ChatRequest& request) {
 void check_error(const Error& error) {
   CHECK(error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kTooLarge);
   CHECK(!error.message.empty() && error.message.size() < 4096);
-  CHECK(api::Json::accept(api::anthropic_error_json(error)));
+  const api::Json told = api::Json::parse(api::anthropic_error_json(error));
+  CHECK(told.at("type") == "error");
+  CHECK(told.at("error").at("type").get<std::string>().ends_with("_error") ||
+        told.at("error").at("type") == "request_too_large");
+  CHECK(!told.at("error").at("message").get<std::string>().empty());
 }
 
 }  // namespace

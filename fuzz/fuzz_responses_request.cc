@@ -73,7 +73,9 @@ void check_error(const Error& error) {
   CHECK(error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kTooLarge ||
         error.code == ErrorCode::kNotFound);
   CHECK(!error.message.empty());
-  CHECK(api::Json::accept(api::error_json(error)));
+  const api::Json told = api::Json::parse(api::error_json(error)).at("error");
+  CHECK(!told.at("message").get<std::string>().empty());
+  CHECK(told.at("type").is_string() && told.contains("param") && told.contains("code"));
 }
 
 }  // namespace
