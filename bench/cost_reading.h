@@ -39,7 +39,7 @@ class PromptMaker {
 
 struct ReadTimes {
   double plan_ms = 0;
-  double begin_ms = 0;    // what the plan says: keeping, cutting, restoring
+  double begin_ms = 0;    // what the plan says: storing, truncating, restoring
   double prefill_ms = 0;  // in the engine
   double note_ms = 0;     // around it: checkpoints
   cache::Receipt receipt;

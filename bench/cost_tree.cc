@@ -212,7 +212,7 @@ StartTimes time_start(const tree::TokenTree& tree, const Question& question) {
     slot.slot = static_cast<int>(slots.size());
     slot.length = slot.exact = length_of(live.tokens);
     slot.common = tree.common(match, prompt, live.filed, live.tokens);
-    slot.can_cut = [length = slot.length](TokenPos position) { return position == length; };
+    slot.can_truncate = [length = slot.length](TokenPos position) { return position == length; };
     slots.push_back(std::move(slot));
   }
   times.live_us = us_since(start);

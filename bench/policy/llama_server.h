@@ -10,7 +10,7 @@
 //     (unless an entry there contains it; entries that it contains go), and the list is
 //     searched: the entry of which at least a quarter would be kept, and of which more of
 //     the prompt and of itself agrees than of the slot's, is moved into the slot.
-//   - A recurrent state cannot be cut: where the prompt does not go on from the slot's
+//   - A recurrent state cannot be truncated: where the prompt does not go on from the slot's
 //     very end, the deepest checkpoint before the difference is loaded, and those behind go.
 //   - The oldest entries go when slots and list weigh more than the budget.
 #pragma once

@@ -32,14 +32,14 @@ Result<engine::Sampled> WeightlessEngine::sample(SlotId, engine::Sampler&, Token
   return Error{ErrorCode::kUnsupported, "there is no model to sample from", {}};
 }
 
-bool WeightlessEngine::can_cut(SlotId, TokenPos position) const {
-  return shape_.cuts_anywhere() || position == length_ || position == 0;
+bool WeightlessEngine::can_truncate(SlotId, TokenPos position) const {
+  return shape_.truncates_anywhere() || position == length_ || position == 0;
 }
 
-engine::CutAnswer WeightlessEngine::cut(SlotId slot, TokenPos position) {
-  if (!can_cut(slot, position)) return engine::CutAnswer::kRefused;
+engine::TruncateAnswer WeightlessEngine::truncate(SlotId slot, TokenPos position) {
+  if (!can_truncate(slot, position)) return engine::TruncateAnswer::kRefused;
   length_ = position;
-  return engine::CutAnswer::kDone;
+  return engine::TruncateAnswer::kDone;
 }
 
 Result<engine::SavedState> WeightlessEngine::save(SlotId, engine::SaveScope scope) const {

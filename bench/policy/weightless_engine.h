@@ -51,8 +51,8 @@ class WeightlessEngine final : public engine::Engine {
                                                     engine::Sampler&) override {
     return Error{ErrorCode::kUnsupported, "There is no model.", ""};
   }
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override;
   void clear(SlotId) override { length_ = 0; }
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
                                                 engine::SaveScope scope) const override;

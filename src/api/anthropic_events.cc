@@ -63,9 +63,9 @@ std::string block_event(std::string_view type, std::int64_t index, std::string_v
 
 MessageEnd message_end_of(const ChoiceReader& reader, const std::vector<std::string>& stops) {
   const serve::Finished& finished = *reader.finished();
-  const bool cut = finished.reason == serve::FinishReason::kMaxTokens ||
-                   finished.reason == serve::FinishReason::kContextFull;
-  if (cut) return {"max_tokens", ""};
+  const bool at_limit = finished.reason == serve::FinishReason::kMaxTokens ||
+                        finished.reason == serve::FinishReason::kContextFull;
+  if (at_limit) return {"max_tokens", ""};
   if (!reader.reply().tool_calls.empty()) return {"tool_use", ""};
   const bool asked_for = finished.reason == serve::FinishReason::kStopString &&
                          std::ranges::find(stops, finished.stop_string) != stops.end();

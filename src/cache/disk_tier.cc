@@ -68,9 +68,10 @@ Flushed DiskTier::flush(const std::function<bool(ByteCount)>& go_on) {
   behind_.hurry();
   thread_.wake();
   Flushed flushed;
-  flushed.cut = !thread_.wait_until_idle([&] { return go_on(behind_.status().bytes_waiting); });
+  flushed.interrupted =
+      !thread_.wait_until_idle([&] { return go_on(behind_.status().bytes_waiting); });
   const DiskTierStatus after = behind_.status();
-  if (flushed.cut) flushed.waiting_bytes = after.bytes_waiting;
+  if (flushed.interrupted) flushed.waiting_bytes = after.bytes_waiting;
   flushed.given_up = after.given_up;
   flushed.given_up.paths -= before.given_up.paths;
   flushed.given_up.bytes -= before.given_up.bytes;

@@ -38,11 +38,11 @@ namespace holdfast::cache {
 
 // What came of a flush.
 struct Flushed {
-  ByteCount waiting_bytes = 0;  // it was cut short, and at most this much still waits
-  bool cut = false;
+  ByteCount waiting_bytes = 0;  // it was interrupted, and at most this much still waits
+  bool interrupted = false;
   GivenUp given_up;        // since it began: the store failed, or had no room any more
   std::uint64_t lost = 0;  // parts that memory dropped before they were written
-  [[nodiscard]] bool all() const { return !cut && given_up.paths == 0 && lost == 0; }
+  [[nodiscard]] bool all() const { return !interrupted && given_up.paths == 0 && lost == 0; }
 };
 
 class DiskTier final : public ColdTier {

@@ -1,6 +1,6 @@
 // MemoryTier: states in RAM, found by their tokens, under one byte budget.
 //
-//   engine slot --store--> rows cut into blocks, snapshot --> TokenTree
+//   engine slot --store--> rows split into blocks, snapshot --> TokenTree
 //   engine slot <-restore- verified, gathered ---------------'
 //
 // Room is made before a byte is copied. What cannot have room is declined: that costs time later,
@@ -117,7 +117,7 @@ class MemoryTier {
   // On an Error the slot is empty; what could not be brought back is for the quarantine.
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, tree::NodeId node, TokenSpan tokens,
                                           tree::Tick now);
-  // Brings the slot's uncuttable parts to the node's snapshot; its rows stay.
+  // Brings the slot's parts that cannot be truncated to the node's snapshot; its rows stay.
   [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, tree::NodeId node, tree::Tick now);
 
   // Fills in the parts of the status that this tier knows.

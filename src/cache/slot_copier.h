@@ -1,6 +1,6 @@
 // SlotCopier: states on their way between a slot of the engine and the objects that hold them.
 //
-//   slot --copy-->     rows cut into blocks, a snapshot, the companion's part of both
+//   slot --copy-->     rows split into blocks, a snapshot, the companion's part of both
 //   slot <--restore--  the same, verified by whoever takes them in
 //
 // It holds no state. A companion's rows and what it has at one place go with the primary's, as far
@@ -86,7 +86,8 @@ class SlotCopier {
   [[nodiscard]] Result<ByteCount> restore(SlotId slot, TokenSpan tokens, const HeldParts& parts) {
     return restore_parts(engine_, slot, tokens, parts);
   }
-  // Brings the slot's uncuttable parts to the snapshot; its rows stay. On an Error as above.
+  // Brings the slot's parts that cannot be truncated to the snapshot; its rows stay. On an Error as
+  // above.
   [[nodiscard]] Result<ByteCount> load_snapshot(SlotId slot, const Snapshot& snapshot);
 
   // What of the companion's state goes with such parts.

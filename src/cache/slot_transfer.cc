@@ -8,7 +8,7 @@
 namespace holdfast::cache {
 
 // In deterministic mode a slot that has written an answer goes on from where its prompt was last
-// cut, and where a state cannot be cut, memory has the snapshot of that place.
+// cut, and where a state cannot be truncated, memory has the snapshot of that place.
 std::optional<SlotState> SlotTransfer::copy_out(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.copy_out(slot); });
   const LiveSlot& held = core_.slots[slot];

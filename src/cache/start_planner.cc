@@ -13,16 +13,16 @@ TokenPos StartPlanner::common(const LiveSlot& held, const Prompt& prompt,
 }
 
 plan::LiveState StartPlanner::describe(SlotId slot, const Prompt& prompt, const tree::Match& match,
-                                       Cuts cuts) const {
+                                       Truncation truncation) const {
   const LiveSlot& held = core_.slots[slot];
   plan::LiveState state;
   state.slot = slot.value;
   state.length = held.length();
   state.common = prompt.reuse ? common(held, prompt, match) : 0;
   state.exact = held.exact;
-  state.can_cut = [this, slot, cuts](TokenPos position) {
-    return (cuts == Cuts::kAllowed || position == core_.engine.length(slot)) &&
-           core_.engine.can_cut(slot, position);
+  state.can_truncate = [this, slot, truncation](TokenPos position) {
+    return (truncation == Truncation::kAllowed || position == core_.engine.length(slot)) &&
+           core_.engine.can_truncate(slot, position);
   };
   for (const SlotPlace& place : places_.of(slot)) {
     state.places.push_back({place.at.position, place.off_grid});
@@ -33,11 +33,12 @@ plan::LiveState StartPlanner::describe(SlotId slot, const Prompt& prompt, const 
 }
 
 StartChoice StartPlanner::plan_with(const Prompt& prompt, std::span<const SlotId> slots,
-                                    Cuts cuts) const {
+                                    Truncation truncation) const {
   StartChoice choice;
   choice.match = core_.memory.tree().match(prompt.space, prompt.keys);
   std::vector<plan::LiveState> states;
-  for (const SlotId slot : slots) states.push_back(describe(slot, prompt, choice.match, cuts));
+  for (const SlotId slot : slots)
+    states.push_back(describe(slot, prompt, choice.match, truncation));
   const tree::Match nothing{.space = prompt.space, .length = length_of(prompt.tokens)};
   plan::StartInput input;
   input.prompt_length = length_of(prompt.tokens);

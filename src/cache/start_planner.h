@@ -21,11 +21,11 @@ class StartPlanner {
 
   // REQUIRES: there is a slot, and all of these are idle.
   [[nodiscard]] StartChoice plan(const Prompt& prompt, std::span<const SlotId> slots) const {
-    return plan_with(prompt, slots, Cuts::kAllowed);
+    return plan_with(prompt, slots, Truncation::kAllowed);
   }
-  // The next best way on this slot, after one that failed: nothing is cut there any more.
+  // The next best way on this slot, after one that failed: nothing is truncated there any more.
   [[nodiscard]] StartChoice plan_around(const Prompt& prompt, SlotId slot) const {
-    return plan_with(prompt, {&slot, 1}, Cuts::kNone);
+    return plan_with(prompt, {&slot, 1}, Truncation::kNone);
   }
   // Tokens that the slot has in common with the prompt, whose match this is; 0 under another
   // space.
@@ -35,12 +35,12 @@ class StartPlanner {
   [[nodiscard]] ByteCount bytes_to_begin(const StartChoice& choice) const;
 
  private:
-  enum class Cuts { kAllowed, kNone };
+  enum class Truncation { kAllowed, kNone };
 
   [[nodiscard]] StartChoice plan_with(const Prompt& prompt, std::span<const SlotId> slots,
-                                      Cuts cuts) const;
+                                      Truncation truncation) const;
   [[nodiscard]] plan::LiveState describe(SlotId slot, const Prompt& prompt,
-                                         const tree::Match& match, Cuts cuts) const;
+                                         const tree::Match& match, Truncation truncation) const;
 
   const CacheCore& core_;
   const SlotSnapshots& places_;

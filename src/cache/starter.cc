@@ -92,9 +92,9 @@ Starter::Obstacle Starter::act(const plan::StoreLive&, const Start& start) {
   return Obstacle::kNone;
 }
 
-Starter::Obstacle Starter::act(const plan::CutLive& action, const Start& start) {
-  if (core_.engine.cut(start.slot, action.position) == engine::CutAnswer::kRefused) {
-    return Obstacle::kCutRefused;
+Starter::Obstacle Starter::act(const plan::TruncateLive& action, const Start& start) {
+  if (core_.engine.truncate(start.slot, action.position) == engine::TruncateAnswer::kRefused) {
+    return Obstacle::kTruncationRefused;
   }
   live_.shorten(start.slot, action.position);
   return Obstacle::kNone;

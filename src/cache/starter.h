@@ -1,6 +1,6 @@
 // Starter: begins a prompt on a slot as it was planned, and plans around what fails.
 //
-//   evacuate what the slot held --> cut, load or restore --> take the slot over
+//   evacuate what the slot held --> truncate, load or restore --> take the slot over
 //                                        | refused, damaged
 //                                        '--> the next best plan for the same slot
 //
@@ -32,7 +32,7 @@ class Starter {
 
  private:
   // Why an action was not done.
-  enum class Obstacle { kNone, kCutRefused, kNotRestored, kOwnNotRestored };
+  enum class Obstacle { kNone, kTruncationRefused, kNotRestored, kOwnNotRestored };
   // What is being begun.
   struct Start {
     const Prompt& prompt;
@@ -49,7 +49,7 @@ class Starter {
   [[nodiscard]] Way around(const Start& start, int failures);
   [[nodiscard]] Obstacle carry_out(const Start& start, const StartChoice& choice);
   [[nodiscard]] Obstacle act(const plan::StoreLive& action, const Start& start);
-  [[nodiscard]] Obstacle act(const plan::CutLive& action, const Start& start);
+  [[nodiscard]] Obstacle act(const plan::TruncateLive& action, const Start& start);
   [[nodiscard]] Obstacle act(const plan::LoadSnapshot& action, const Start& start);
   [[nodiscard]] Obstacle act(const plan::RestoreState& action, const Start& start);
   [[nodiscard]] Obstacle act(const plan::ClearSlot& action, const Start& start);

@@ -49,10 +49,11 @@ std::string verify_json(const tier::VerifyReport& report) {
 std::string import_text(const tier::ImportReport& report) {
   const std::uint64_t here = report.stored + report.present;
   // A file that was cut off does not say how many it had.
-  const bool cut = !report.announced && !report.ended.empty();
-  std::string text = "Imported " + number_text(here) + (cut ? " of at least " : " of ") +
-                     counted(report.announced.value_or(report.read + (cut ? 1 : 0)), "blob") +
-                     ", " + human_bytes(report.stored_bytes) + " of it new.\n";
+  const bool ends_early = !report.announced && !report.ended.empty();
+  std::string text =
+      "Imported " + number_text(here) + (ends_early ? " of at least " : " of ") +
+      counted(report.announced.value_or(report.read + (ends_early ? 1 : 0)), "blob") + ", " +
+      human_bytes(report.stored_bytes) + " of it new.\n";
   const auto add = [&](std::uint64_t count, const std::string& rest) {
     if (count > 0) text += counted(count, "blob") + " " + rest + "\n";
   };

@@ -54,7 +54,7 @@ class Server {
     stopping_ = true;
     if (cause == StopCause::kAsked)
       env::Log::info("finishing what is being answered; once more to cut it short");
-    std::thread impatience([this] { cut_when_asked_again(); });
+    std::thread impatience([this] { abort_when_asked_again(); });
     loader.join();
     shut_down();
     ended_ = true;
@@ -103,7 +103,7 @@ class Server {
     served_.emplace(options_, std::move(checked), [this] { end_as_failed(); });
     served_->start(parts_.recording ? &parts_.recording->journal() : nullptr);
     running_ = &served_->scheduler();
-    if (cut_) served_->scheduler().request_stop(serve::StopMode::kCut);
+    if (abort_) served_->scheduler().request_stop(serve::StopMode::kAbort);
     parts_.api->backend().set(served_->backend(parts_.slot_files));
     served_->announce(taken.count());
     const std::string scheme = options_.server.ssl_cert_file.empty() ? "http://" : "https://";
@@ -112,10 +112,10 @@ class Server {
                    "  (OpenAI clients: add /v1; Ctrl-C to stop)");
   }
 
-  // Finishes running requests, unless a second signal cuts them.
+  // Finishes running requests, unless a second signal aborts them.
   void shut_down() {
     parts_.api->drain();
-    if (served_) served_->stop([this] { return cut_.load(); });
+    if (served_) served_->stop([this] { return abort_.load(); });
     if (parts_.recording) parts_.recording->finish();
     let_answers_leave();
     parts_.api->stop();
@@ -127,19 +127,19 @@ class Server {
   // waited for longer than this.
   void let_answers_leave() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (parts_.api->connection_count() > 0 && !cut_ &&
+    while (parts_.api->connection_count() > 0 && !abort_ &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
 
-  // On a thread of its own: the second signal cuts answers short, the third everything.
-  void cut_when_asked_again() {
+  // On a thread of its own: the second signal aborts the answers, the third everything.
+  void abort_when_asked_again() {
     static_cast<void>(wait_for_stop());
     if (ended_) return;
     env::Log::info("cutting the answers under way");
-    cut_ = true;
-    if (serve::Scheduler* scheduler = running_) scheduler->request_stop(serve::StopMode::kCut);
+    abort_ = true;
+    if (serve::Scheduler* scheduler = running_) scheduler->request_stop(serve::StopMode::kAbort);
     static_cast<void>(wait_for_stop());
     if (!ended_) std::_Exit(130);
   }
@@ -150,7 +150,7 @@ class Server {
   std::atomic<serve::Scheduler*> running_{nullptr};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};
-  std::atomic<bool> cut_{false};
+  std::atomic<bool> abort_{false};
   std::atomic<bool> ended_{false};
 };
 

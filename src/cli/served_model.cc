@@ -171,9 +171,9 @@ void ServedModel::announce_drafts() const {
                  {{"most", model_.engine->decode_tokens_max() - 1}});
 }
 
-void ServedModel::stop(const std::function<bool()>& cut) {
+void ServedModel::stop(const std::function<bool()>& interrupted) {
   scheduler_->stop(serve::StopMode::kFinish);
-  if (disk_) disk_->finish(cut);
+  if (disk_) disk_->finish(interrupted);
 }
 
 }  // namespace holdfast::cli

@@ -39,8 +39,8 @@ class ServedModel {
       std::shared_ptr<tier::FileSystem> slot_files);
   // Says in the log what is served, and what there is room for.
   void announce(double load_seconds) const;
-  // Finishes what is being answered, then writes states to disk until `cut` says so.
-  void stop(const std::function<bool()>& cut);
+  // Finishes what is being answered, then writes states to disk until `interrupted` says so.
+  void stop(const std::function<bool()>& interrupted);
 
  private:
   [[nodiscard]] serve::SchedulerOptions settings();

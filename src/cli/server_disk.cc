@@ -49,7 +49,7 @@ ByteCount budget_for(const ServeOptions& options) {
 std::vector<std::string> lines_about(const cache::Flushed& flushed) {
   std::vector<std::string> lines;
   const cache::GivenUp& given_up = flushed.given_up;
-  if (flushed.cut) {
+  if (flushed.interrupted) {
     lines.push_back("cut short: up to " + human_bytes(flushed.waiting_bytes) +
                     " of states were not written to disk");
   }
@@ -183,15 +183,15 @@ std::string ServerDisk::summary() const {
   return text;
 }
 
-void ServerDisk::finish(const std::function<bool()>& cut) {
+void ServerDisk::finish(const std::function<bool()>& interrupted) {
   if (answers_ != nullptr) tier_.ask([this] { answers_->finish(); });
   const ByteCount all = std::max<ByteCount>(tier_.status().bytes_waiting, 1);
   env::ProgressLine bar(env::Log::logger(), "writing states to disk");
   const cache::Flushed flushed = tier_.flush([&](ByteCount left) {
     bar.update(1.0F - static_cast<float>(std::min(left, all)) / static_cast<float>(all));
-    return !cut();
+    return !interrupted();
   });
-  flushed.cut ? bar.abandon() : bar.finish();
+  flushed.interrupted ? bar.abandon() : bar.finish();
   for (const std::string& line : lines_about(flushed)) env::Log::warn(line);
   tier_.stop();
 }

@@ -37,8 +37,8 @@ class ServerDisk {
   void remember_answers(cache::TokenHistory& history, Token vocabulary);
   // Says in the log what there is, how much of it can be used here, and what made the rest.
   void announce() const;
-  // Writes what waits to be written, with a progress line; `cut` ends that early.
-  void finish(const std::function<bool()>& cut);
+  // Writes what waits to be written, with a progress line; `interrupted` ends that early.
+  void finish(const std::function<bool()>& interrupted);
 
  private:
   ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> store,

@@ -5,7 +5,7 @@
 //
 //   together    several slots begin or go on in one step
 //   rows        several tokens of a slot in one step, as drafts are verified
-//   taken back  the last tokens of such a step are cut off again, and the slot goes on
+//   taken back  the last tokens of such a step are taken back, and the slot goes on
 //   restored    a state is restored: whole, from rows and a snapshot, in place
 //   chunks      a prompt is read in pieces of several sizes
 //

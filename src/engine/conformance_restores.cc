@@ -69,8 +69,8 @@ Outcome restore_in_place(CheckParts parts, SlotId slot) {
   if (!probe.done(engine.load(slot, plain.state(kLengths - 1)))) return probe.failed();
   if (snapshot) {
     if (!probe.done(engine.load(slot, *snapshot))) return probe.failed();
-  } else if (engine.cut(slot, length) == CutAnswer::kRefused) {
-    probe.note_error("the engine refused to cut its rows");
+  } else if (engine.truncate(slot, length) == TruncateAnswer::kRefused) {
+    probe.note_error("the engine refused to truncate its rows");
     return probe.failed();
   }
   return next_row_is_plain(parts, slot, length);

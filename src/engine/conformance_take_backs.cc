@@ -56,7 +56,7 @@ std::optional<std::vector<Row>> step_and_back(CheckParts parts, const WrongToken
   for (std::size_t i = 0; i < wrong.slots.size(); ++i) {
     const SlotId slot{wrong.slots[i]};
     const TokenPos at = kept_length(probe, wrong, i);
-    if (probe.engine().cut(slot, at) == CutAnswer::kRefused) {
+    if (probe.engine().truncate(slot, at) == TruncateAnswer::kRefused) {
       probe.note_error("the engine refused to take back what it says it can");
       return std::nullopt;
     }

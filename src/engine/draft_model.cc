@@ -61,7 +61,7 @@ Restorable restorable(const Engine& engine, const CompanionPoint& point) {
   }
   from.length = std::min(from.length, fitting);
   if (parts.find(PartKind::kExtent) == nullptr) from = {.length = fitting, .rows = 0};
-  const bool needs_place = !parts.cuts_anywhere();
+  const bool needs_place = !parts.truncates_anywhere();
   if (needs_place && (point.place.bytes.empty() || from.length < all)) return {};
   return from;
 }
@@ -71,7 +71,7 @@ RestorePoint restore_point(const Engine& engine, const CompanionPoint& point,
   RestorePoint to{.tokens = point.tokens.first(static_cast<std::size_t>(from.length)),
                   .rows = point.rows.first(from.rows),
                   .snapshot = {}};
-  if (!engine.shape().cuts_anywhere()) {
+  if (!engine.shape().truncates_anywhere()) {
     to.snapshot =
         SavedStateView(SaveScope::kSnapshot, from.length, point.place.checksum, point.place.bytes);
   }
@@ -82,7 +82,7 @@ const char* why_missing(const Engine& engine, const ShadowTokens& mine,
                         const CompanionPoint& point) {
   if (mine.behind() == 0) return nullptr;
   if (length_of(point.tokens) > engine.context_tokens()) return "its context is smaller";
-  if (!engine.shape().cuts_anywhere() && point.place.bytes.empty()) {
+  if (!engine.shape().truncates_anywhere() && point.place.bytes.empty()) {
     return "no state of it was kept at this place";
   }
   return "its rows were not kept as far as this";
@@ -108,7 +108,7 @@ Followed DraftModel::follow(SlotId slot, const CompanionPoint& point) noexcept {
     mine.tell_all(point.tokens);
     const Restorable from = restorable(engine_, point);
     const TokenPos gained = from.length - mine.held_after_settling();
-    if (gained >= kWorthRestoring || (gained > 0 && !engine_.shape().cuts_anywhere())) {
+    if (gained >= kWorthRestoring || (gained > 0 && !engine_.shape().truncates_anywhere())) {
       mine.wake();
       if (mine.restore(restore_point(engine_, point, from))) {
         return {from.length, from.length, why_missing(engine_, mine.tokens(), point)};
@@ -265,8 +265,8 @@ CompanionSaved DraftModel::save(SlotId slot, std::span<const TokenRange> blocks,
   DraftShadow& mine = shadow(slot);
   const ShadowTokens& tokens = mine.tokens();
   try {
-    const bool wants_all =
-        !engine_.shape().cuts_anywhere() || (!blocks.empty() && blocks.back().end > tokens.held);
+    const bool wants_all = !engine_.shape().truncates_anywhere() ||
+                           (!blocks.empty() && blocks.back().end > tokens.held);
     if (wants_all && !mine.resting()) {
       mine.settle();
       if (!mine.resting() && tokens.behind() <= engine_.chunk_tokens_max()) {
@@ -303,7 +303,7 @@ CheckedBytes DraftModel::saved_place(SlotId slot, TokenPos length) {
   const ShadowTokens& mine = shadow(slot).tokens();
   const bool exact = mine.held > 0 && mine.held == length && mine.behind() == 0 &&
                      engine_.length(slot) == mine.held;
-  if (engine_.shape().cuts_anywhere() || !exact) return {};
+  if (engine_.shape().truncates_anywhere() || !exact) return {};
   auto saved = engine_.save(slot, SaveScope::kSnapshot);
   if (!saved) {
     ++failures_;

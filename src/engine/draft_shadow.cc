@@ -51,14 +51,14 @@ void DraftShadow::fail() noexcept {
 // --- going back and forth ----------------------------------------------------------
 
 TokenPos DraftShadow::held_after_settling() const {
-  if (engine_->can_cut(slot_, now_.held)) return now_.held;
+  if (engine_->can_truncate(slot_, now_.held)) return now_.held;
   return now_.way_back && now_.way_back->length <= now_.held ? now_.way_back->length : 0;
 }
 
 void DraftShadow::settle() {
   now_.keep_at_most(now_.held);
   if (engine_->length(slot_) == now_.held) return;
-  if (engine_->cut(slot_, now_.held) == CutAnswer::kDone) return;
+  if (engine_->truncate(slot_, now_.held) == TruncateAnswer::kDone) return;
   if (!now_.way_back) return forget();
   now_.held = now_.way_back->length;
   if (!engine_->load(slot_, *now_.way_back)) fail();
@@ -99,9 +99,9 @@ void DraftShadow::note_computed_ahead(Token token) {
 // as good as certain, so the way back leads to the position after that token.
 bool DraftShadow::has_way_back() {
   const StateShape& parts = engine_->shape();
-  const bool cuts = parts.cuts_anywhere() ||
-                    (parts.find(PartKind::kSnapshot) == nullptr && engine_->can_take_back(1));
-  if (cuts || now_.ahead.size() > 1) return true;
+  const bool truncates = parts.truncates_anywhere() ||
+                         (parts.find(PartKind::kSnapshot) == nullptr && engine_->can_take_back(1));
+  if (truncates || now_.ahead.size() > 1) return true;
   auto saved = engine_->save(slot_, SaveScope::kSnapshot);
   if (!saved) {
     ++*failures_;

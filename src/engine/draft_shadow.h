@@ -7,8 +7,8 @@
 //
 // The engine may hold more than the primary's tokens. What is computed ahead for a draft stays
 // there, because tokens that are accepted need not be computed again. The rest is removed by
-// settle(), when the slot is used next: with a cut where the engine can cut, otherwise with the
-// way back, a snapshot that was taken before the first guessed token.
+// settle(), when the slot is used next: by truncation where the engine can do that, otherwise with
+// the way back, a snapshot that was taken before the first guessed token.
 //
 // When the engine returns an Error, the slot is emptied, the failure is counted, and the slot rests
 // until it is woken.

@@ -11,8 +11,8 @@
 //   ENGINE-2  0 <= length(slot) <= context_tokens()
 // and by tests, because they compare a before with an after:
 //   ENGINE-3  after prefill, decode, load, restore or normalize returned an Error, the slots named
-//             in the call are empty; a refused cut, and every const operation, changes nothing
-//             (in llama_engine_test.cc: BadStatesAreRefusedAndLeaveAnEmptySlot,
+//             in the call are empty; a refused truncation, and every const operation, changes
+//             nothing (in llama_engine_test.cc: BadStatesAreRefusedAndLeaveAnEmptySlot,
 //             AFailedChunkEmptiesItsSlotOnly, ACutIsExactOrRefusedWithNothingChanged)
 //
 // One owning thread. TextModel (text.h) is the part that any thread may use.
@@ -41,13 +41,13 @@ struct DecodeStep {
   TokenSpan tokens;
 };
 
-enum class CutAnswer { kDone, kRefused };
+enum class TruncateAnswer { kDone, kRefused };
 
 enum class LogitsOf { kNone, kLastToken };
 
 // How much of a slot's state a SavedState holds.
 enum class SaveScope {
-  kSnapshot,  // the parts that cannot be cut: recurrent state, sliding window
+  kSnapshot,  // the parts that cannot be truncated: recurrent state, sliding window
   kWhole,     // everything; enough to continue in an empty slot
 };
 
@@ -131,7 +131,7 @@ class Engine {
 
   // The most tokens that decode() takes for one slot.
   [[nodiscard]] virtual TokenPos decode_tokens_max() const = 0;
-  // Whether cut() can remove the last `count` tokens right after a decode of more than `count`
+  // Whether truncate() can remove the last `count` tokens right after a decode of more than `count`
   // tokens. Where it cannot, a caller that may have to go back takes a snapshot first.
   [[nodiscard]] virtual bool can_take_back(TokenPos count) const = 0;
 
@@ -144,7 +144,7 @@ class Engine {
   // Chooses the token that follows one of the slot's latest tokens, from its logits.
   // `row` counts the tokens of the latest decode; after a prefill it is 0.
   // REQUIRES: the slot was part of the latest prefill (with logits) or decode, and
-  // has not been cut since.
+  // has not been truncated since.
   [[nodiscard]] virtual Result<Sampled> sample(SlotId slot, Sampler& sampler, TokenPos row = 0) = 0;
   // The logits themselves; same requirement, valid until the next prefill/decode.
   [[nodiscard]] virtual std::span<const float> logits(SlotId slot, TokenPos row = 0) = 0;
@@ -158,17 +158,17 @@ class Engine {
                                                     Sampler& sampler) = 0;
 
   // Removes the tokens from `position` on. Refused, with nothing changed, where
-  // a part cannot be cut there. Cutting at length() or at 0 is never refused.
-  [[nodiscard]] virtual CutAnswer cut(SlotId slot, TokenPos position) = 0;
-  // Whether cut() would be done. Changes nothing.
-  [[nodiscard]] virtual bool can_cut(SlotId slot, TokenPos position) const = 0;
+  // a part cannot be truncated there. Truncating to length() or to 0 is never refused.
+  [[nodiscard]] virtual TruncateAnswer truncate(SlotId slot, TokenPos position) = 0;
+  // Whether truncate() would be done. Changes nothing.
+  [[nodiscard]] virtual bool can_truncate(SlotId slot, TokenPos position) const = 0;
   virtual void clear(SlotId slot) = 0;
 
   // Copies state out. kUnsupported when the model has no part of that scope;
   // kInvalidArgument for an empty slot. The slot is unchanged.
   [[nodiscard]] virtual Result<SavedState> save(SlotId slot, SaveScope scope) const = 0;
 
-  // Replaces the slot's state (kWhole), or brings its uncuttable parts to
+  // Replaces the slot's state (kWhole), or brings its parts that cannot be truncated to
   // `state.length` while its extents are kept up to there (kSnapshot; REQUIRES
   // extents of at least that length). A state that is empty, short, damaged or
   // foreign is an Error and leaves the slot empty.

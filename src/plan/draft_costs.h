@@ -5,7 +5,7 @@
 // (where they have no idea) draft a share of what they are asked for; steps then have
 // fewer rows, another number each time, or are filled up, whatever is cheaper.
 //
-// Where a wrong draft cannot be cut off, the slot's state before it is brought back, and
+// Where a wrong draft cannot be truncated, the slot's state before it is brought back, and
 // its rows up to there wait for the next step. That step pays for it, and others with it:
 // slots with unequally many rows do not share a batch. So it is counted here, with the
 // draft that may be wrong.
@@ -39,7 +39,7 @@ struct StepShape {
   TokenPos asked = 0;
   TokenPos longest = 0;
   int drafting = 0;  // slots that ask for a draft
-  // Where what is wrong cannot be cut: the rows of each batch, as nothing is filled up; the
+  // Where what is wrong cannot be truncated: the rows of each batch, as nothing is filled up; the
   // slots expected to go back to before the step, and their rows that are computed again.
   std::vector<TokenPos> batches;
   double undone = 0.0;

@@ -28,10 +28,10 @@ constexpr double kBaselineForChange = 32.0;
 // Where steps never settle, because slots come and go, a baseline gives nothing.
 constexpr std::uint64_t kBaselineApart = 64;
 
-// A draft of this length, of a request that cannot cut it, may be wrong after each token.
+// A draft of this length, of a request that cannot truncate it, may be wrong after each token.
 void add_undoing(StepShape& shape, const PacedRequest& request, const std::vector<double>& tokens,
                  std::size_t length) {
-  if (static_cast<TokenPos>(length) <= request.cut) return;
+  if (static_cast<TokenPos>(length) <= request.truncatable) return;
   const double all_right = tokens[length] - tokens[length - 1];
   const double right = tokens[length - 1] - 1.0 - static_cast<double>(length - 1) * all_right;
   shape.undone += 1.0 - all_right;
@@ -42,13 +42,13 @@ void add_undoing(StepShape& shape, const PacedRequest& request, const std::vecto
 std::vector<TokenPos> batches_of(std::span<const PacedRequest> requests, BatchOthers others,
                                  TokenPos length) {
   std::map<TokenPos, TokenPos> rows_by_each;
-  bool cut = true;
+  bool all_truncatable = true;
   for (const PacedRequest& request : requests) {
     const TokenPos own = std::min(length, request.most);
-    cut = cut && own <= request.cut && request.waiting == 1;
+    all_truncatable = all_truncatable && own <= request.truncatable && request.waiting == 1;
     rows_by_each[request.waiting + own] += request.waiting + own;
   }
-  if (cut) return {};
+  if (all_truncatable) return {};
   std::vector<TokenPos> batches;
   for (const auto& [each, rows] : rows_by_each) batches.push_back(rows);
   if (others.rows > 0) batches.push_back(others.rows);
@@ -72,8 +72,8 @@ void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers o
   TokenPos most = 0;
   for (const PacedRequest& request : requests) most = std::max(most, request.most);
   most = std::min(most, AcceptanceByPosition::kPositions);
-  uncut_ =
-      std::ranges::any_of(requests, [](const PacedRequest& one) { return one.cut < one.most; });
+  wasteful_ = std::ranges::any_of(
+      requests, [](const PacedRequest& one) { return one.truncatable < one.most; });
   prospects_.assign(static_cast<std::size_t>(most) + 1,
                     {.tokens = others.tokens, .tokens_at_best = others.tokens});
   std::vector<StepShape> shapes(prospects_.size(), {.waiting = others.rows});
@@ -103,9 +103,9 @@ void DraftPace::look_ahead(std::span<const PacedRequest> requests, BatchOthers o
 
 double DraftPace::change_steps() const { return costs_.change_ms() / at(0).ms; }
 
-// Steps after drafts that cannot be cut are unequal, however long a run is.
+// Steps after drafts that cannot be truncated are unequal, however long a run is.
 int DraftPace::run_steps() const {
-  return costs_.changes_cost() && !uncut_ ? TimesBySize::kRun : 1;
+  return costs_.changes_cost() && !wasteful_ ? TimesBySize::kRun : 1;
 }
 
 // --- the choice -----------------------------------------------------------------------

@@ -80,9 +80,9 @@ struct PacedRequest {
   const AcceptanceByPosition* seen = nullptr;
   TokenPos waiting = 1;  // rows without a draft
   TokenPos most = 0;     // tokens of a draft
-  // A draft of this many is cut where it is wrong; with a longer one, all rows of the step
-  // that were right are computed again.
-  TokenPos cut = AcceptanceByPosition::kPositions;
+  // A draft of up to this many is truncated where it is wrong; with a longer one, all rows of the
+  // step that were right are computed again.
+  TokenPos truncatable = AcceptanceByPosition::kPositions;
 };
 
 // The other slots of the same step.
@@ -169,7 +169,7 @@ class DraftPace {
   std::uint64_t baseline_every_ = 0;      // this many, while drafting is on
   // Of the step at hand.
   std::vector<Prospect> prospects_;  // with a draft of 0, 1, 2 ...
-  bool uncut_ = false;               // some drafts cannot be cut where they are wrong
+  bool wasteful_ = false;            // some drafts cannot be truncated where they are wrong
   TokenPos now_ = 0;
   TokenPos accepted_ = 0;
   int undone_ = 0;

@@ -312,7 +312,7 @@ TEST(DraftPaceSimulation, NorDoAnswersThatGetSlower) {
   }
 }
 
-// A state that cannot be cut is copied before each draft and brought back after a wrong one;
+// A state that cannot be truncated is copied before each draft and brought back after a wrong one;
 // what was right is computed again.
 TEST(DraftPaceSimulation, NorDoStatesThatCannotBeCut) {
   for (const int slots : {1, 4}) {

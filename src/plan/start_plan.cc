@@ -22,7 +22,7 @@ namespace {
 
 using Cuts = std::span<const TokenPos>;
 
-// A state that refuses a cut refuses the ones before it, as a rule: a recurrent
+// A state that refuses to be truncated refuses the ones before it, as a rule: a recurrent
 // one gives back its last few tokens at most. So the search below it is short.
 constexpr int kCutsTried = 64;
 
@@ -58,8 +58,8 @@ bool may_keep(const tree::Match& match, const tree::Stop& stop, Cuts cuts, bool 
          (!deterministic && stop.marks.has(Hint::kOffGrid));
 }
 
-bool can_cut(const LiveState& slot, TokenPos position) {
-  return slot.can_cut && slot.can_cut(position);
+bool can_truncate(const LiveState& slot, TokenPos position) {
+  return slot.can_truncate && slot.can_truncate(position);
 }
 
 // --- ways to begin -------------------------------------------------------------
@@ -76,10 +76,10 @@ struct Way {
 // How deep the slot's own state can be kept; 0: not at all.
 TokenPos keep_of_live(const StartInput& input, const LiveState& slot) {
   const TokenPos agreed = std::min(slot.common, limit_of(input));
-  if (!input.deterministic && agreed > slot.exact && can_cut(slot, agreed)) return agreed;
+  if (!input.deterministic && agreed > slot.exact && can_truncate(slot, agreed)) return agreed;
   auto cut = std::ranges::upper_bound(input.cuts, std::min(agreed, slot.exact));
   for (int tries = kCutsTried; cut != input.cuts.begin() && tries > 0; --tries) {
-    if (can_cut(slot, *--cut)) return *cut;
+    if (can_truncate(slot, *--cut)) return *cut;
   }
   return 0;
 }
@@ -102,7 +102,7 @@ struct InPlace {
 
 // The deepest one; of equals the slot's own.
 std::optional<InPlace> snapshot_in_place(const StartInput& input, const LiveState& slot) {
-  if (!input.match || input.match->cuts_anywhere) return std::nullopt;
+  if (!input.match || input.match->truncates_anywhere) return std::nullopt;
   const TokenPos limit = std::min(rows_of(input, slot), limit_of(input));
   std::optional<InPlace> best;
   for (const PlaceInSlot& place : slot.places) {
@@ -187,7 +187,7 @@ std::vector<StartAction> actions_of(const StartInput& input, const Way& way) {
       if (slot.length > 0) actions.emplace_back(ClearSlot{});
       break;
     case StartSource::kLive:
-      if (way.keep < slot.length) actions.emplace_back(CutLive{way.keep});
+      if (way.keep < slot.length) actions.emplace_back(TruncateLive{way.keep});
       break;
     case StartSource::kSnapshotInPlace:
       actions.emplace_back(LoadSnapshot{way.node, way.keep});
@@ -214,12 +214,12 @@ StartPlan plan_start(const StartInput& input) {
 
 TokenPos deepest_in_memory(const tree::Match& match, std::span<const TokenPos> cuts, TokenPos limit,
                            bool deterministic) {
-  if (match.cuts_anywhere) limit = std::min(limit, match.covered);
+  if (match.truncates_anywhere) limit = std::min(limit, match.covered);
   const tree::Stop* stop = deepest_stop(match, limit, [&](const tree::Stop& at) {
     return at.restorable && may_keep(match, at, cuts, deterministic);
   });
   const TokenPos at_stop = stop ? stop->position : 0;
-  return match.cuts_anywhere ? std::max(at_stop, floor_of(cuts, limit)) : at_stop;
+  return match.truncates_anywhere ? std::max(at_stop, floor_of(cuts, limit)) : at_stop;
 }
 
 // --- check_start_plan ------------------------------------------------------------
@@ -245,12 +245,12 @@ bool is_there(const StartInput& input, const LiveState& slot, const StartPlan& p
   const bool snapshot = (stop && stop->has_snapshot) || place_at(slot, plan.keep);
   switch (plan.source) {
     case StartSource::kNothing: return true;
-    case StartSource::kLive: return plan.keep <= rows && can_cut(slot, plan.keep);
+    case StartSource::kLive: return plan.keep <= rows && can_truncate(slot, plan.keep);
     case StartSource::kSnapshotInPlace: return snapshot && plan.keep <= rows;
     case StartSource::kMemory:
       if (!input.match) return false;
-      return input.match->cuts_anywhere ? plan.keep <= input.match->covered
-                                        : stop && stop->restorable;
+      return input.match->truncates_anywhere ? plan.keep <= input.match->covered
+                                             : stop && stop->restorable;
   }
   return false;
 }
@@ -262,7 +262,7 @@ std::optional<StartAction> change_of(const StartInput& input, const LiveState& s
   switch (plan.source) {
     case StartSource::kNothing: break;
     case StartSource::kLive:
-      return plan.keep == slot.length ? std::nullopt : std::optional(CutLive{plan.keep});
+      return plan.keep == slot.length ? std::nullopt : std::optional(TruncateLive{plan.keep});
     case StartSource::kSnapshotInPlace: {
       const PlaceInSlot* own = place_at(slot, plan.keep);
       const bool its_own = own && may_keep(input, *own);

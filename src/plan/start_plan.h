@@ -23,7 +23,7 @@
 //   START-2  keep lies on a cut of the prompt's grid, or at its end, or the state there is decoded
 //            and `deterministic` is off
 //   START-3  what is kept is there: within the live state and its agreement with the prompt, and
-//            within `exact` if `deterministic` (live sources); where the slot can be cut (kLive); a
+//            within `exact` if `deterministic` (live sources); where the slot can be truncated (kLive); a
 //            restorable place of the match (kMemory); a snapshot of the match or of the slot itself
 //            at exactly `keep` (kSnapshotInPlace)
 //   START-4  the actions, in order, begin with keeping what would be lost and end with reading
@@ -48,7 +48,7 @@ namespace holdfast::plan {
 
 enum class StartSource {
   kNothing,          // the slot is emptied
-  kLive,             // the slot holds it; what lies beyond is cut off
+  kLive,             // the slot holds it; what lies beyond is truncated
   kSnapshotInPlace,  // the slot's rows, and a snapshot from memory
   kMemory,           // rows and snapshot from memory
 };
@@ -65,8 +65,8 @@ struct LiveState {
   TokenPos length = 0;  // tokens that it holds
   TokenPos common = 0;  // of them agree with the prompt; 0 under another space
   TokenPos exact = 0;   // tokens [0, exact) were computed chunk by chunk of the grid
-  // Whether its state may be cut at a position (Engine::can_cut).
-  std::function<bool(TokenPos)> can_cut;
+  // Whether its state may be truncated at a position (Engine::can_truncate).
+  std::function<bool(TokenPos)> can_truncate;
   // Snapshots that the slot itself keeps of its path, ascending (cache/slot_snapshots.h).
   std::vector<PlaceInSlot> places;
   ByteCount unsaved = 0;  // would be copied out before the state is lost; 0: all is in memory
@@ -97,9 +97,9 @@ struct StartInput {
 struct StoreLive {
   bool operator==(const StoreLive&) const = default;
 };
-struct CutLive {
+struct TruncateLive {
   TokenPos position = 0;
-  bool operator==(const CutLive&) const = default;
+  bool operator==(const TruncateLive&) const = default;
 };
 struct LoadSnapshot {
   tree::NodeId node;  // of memory; none: the slot's own
@@ -119,7 +119,7 @@ struct ReadPrompt {
   bool operator==(const ReadPrompt&) const = default;
 };
 using StartAction =
-    std::variant<StoreLive, CutLive, LoadSnapshot, RestoreState, ClearSlot, ReadPrompt>;
+    std::variant<StoreLive, TruncateLive, LoadSnapshot, RestoreState, ClearSlot, ReadPrompt>;
 
 struct StartPlan {
   int slot = 0;

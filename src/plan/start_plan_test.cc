@@ -40,7 +40,7 @@ tree::Match hybrid_match(TokenPos matched, const std::vector<tree::Stop>& stops)
 }
 tree::Match attention_match(TokenPos covered, const std::vector<tree::Stop>& stops) {
   tree::Match match = hybrid_match(covered, stops);
-  match.cuts_anywhere = true;
+  match.truncates_anywhere = true;
   return match;
 }
 tree::Stop checkpoint(std::uint32_t node, TokenPos position, Hints marks = {}) {
@@ -90,14 +90,14 @@ TEST_F(Start, WithNothingKnownEverythingIsRead) {
 }
 
 TEST_F(Start, AStrangerIsClearedAwayAndTheLeastRecentlyUsedOneFirst) {
-  slots_ = {{.slot = 0, .length = 50, .can_cut = anywhere, .last_used = 7},
-            {.slot = 1, .length = 50, .can_cut = anywhere, .last_used = 5}};
+  slots_ = {{.slot = 0, .length = 50, .can_truncate = anywhere, .last_used = 7},
+            {.slot = 1, .length = 50, .can_truncate = anywhere, .last_used = 5}};
   expect(1, kNothing, 0, {ClearSlot{}, read_from(0)});
 }
 
 TEST_F(Start, AConversationThatGoesOnKeepsItsWholeState) {
   slots_ = {{.slot = 0},
-            {.slot = 1, .length = 870, .common = 870, .exact = 800, .can_cut = only_at(870)}};
+            {.slot = 1, .length = 870, .common = 870, .exact = 800, .can_truncate = only_at(870)}};
   expect(1, kLive, 870, {read_from(870)});
 }
 
@@ -116,50 +116,51 @@ TEST_F(Start, APromptWhoseEndIsKnownNeedNotBeReadAtAll) {
     expect(0, kMemory, 1000, {RestoreState{{2, 1}, 1000}, read_from(1000)});
   }
   input_.deterministic = false;
-  slots_ = {{.slot = 0, .length = 1000, .common = 1000, .exact = 900, .can_cut = only_at(1000)}};
+  slots_ = {
+      {.slot = 0, .length = 1000, .common = 1000, .exact = 900, .can_truncate = only_at(1000)}};
   expect(0, kLive, 1000, {read_from(1000)});
 }
 
 TEST_F(Start, InADeterministicServerDecodedTokensAreReadAgain) {
   input_.deterministic = true;
-  slots_ = {{.slot = 0, .length = 870, .common = 870, .exact = 800, .can_cut = anywhere}};
-  expect(0, kLive, 800, {CutLive{800}, read_from(800)});
-  slots_[0].can_cut = only_at(870);
+  slots_ = {{.slot = 0, .length = 870, .common = 870, .exact = 800, .can_truncate = anywhere}};
+  expect(0, kLive, 800, {TruncateLive{800}, read_from(800)});
+  slots_[0].can_truncate = only_at(870);
   expect(0, kNothing, 0, {ClearSlot{}, read_from(0)});
   slots_[0].exact = slots_[0].length = slots_[0].common = 800;
-  slots_[0].can_cut = only_at(800);
+  slots_[0].can_truncate = only_at(800);
   expect(0, kLive, 800, {read_from(800)});
 }
 
 TEST_F(Start, AnEditedMessageKeepsWhatLiesBeforeTheLastCut) {
-  slots_ = {{.slot = 0, .length = 990, .common = 750, .exact = 900, .can_cut = anywhere}};
-  expect(0, kLive, 700, {CutLive{700}, read_from(700)});
+  slots_ = {{.slot = 0, .length = 990, .common = 750, .exact = 900, .can_truncate = anywhere}};
+  expect(0, kLive, 700, {TruncateLive{700}, read_from(700)});
 }
 
 TEST_F(Start, OfAnIdenticalPromptTheLastTokenIsReadAgain) {
-  slots_ = {{.slot = 0, .length = 1020, .common = 1000, .exact = 1000, .can_cut = anywhere}};
-  expect(0, kLive, 900, {CutLive{900}, read_from(900)});
+  slots_ = {{.slot = 0, .length = 1020, .common = 1000, .exact = 1000, .can_truncate = anywhere}};
+  expect(0, kLive, 900, {TruncateLive{900}, read_from(900)});
   slots_[0].exact = 900;  // the rest was never on the grid, so it is kept where it is
-  expect(0, kLive, 999, {CutLive{999}, read_from(999)});
+  expect(0, kLive, 999, {TruncateLive{999}, read_from(999)});
 }
 
 TEST_F(Start, APromptThatIsAPrefixOfTheLiveStateCutsIt) {
-  slots_ = {{.slot = 0, .length = 5000, .common = 1000, .exact = 5000, .can_cut = anywhere}};
-  expect(0, kLive, 900, {CutLive{900}, read_from(900)});
+  slots_ = {{.slot = 0, .length = 5000, .common = 1000, .exact = 5000, .can_truncate = anywhere}};
+  expect(0, kLive, 900, {TruncateLive{900}, read_from(900)});
 }
 
 TEST_F(Start, ARecurrentSlotOneTokenBeyondGoesBackIfItCan) {
   slots_ = {{.slot = 0, .length = 871, .common = 870, .exact = 800}};
-  slots_[0].can_cut = last_tokens(871, 1);
-  expect(0, kLive, 870, {CutLive{870}, read_from(870)});
-  slots_[0].can_cut = only_at(871);
+  slots_[0].can_truncate = last_tokens(871, 1);
+  expect(0, kLive, 870, {TruncateLive{870}, read_from(870)});
+  slots_[0].can_truncate = only_at(871);
   expect(0, kNothing, 0, {ClearSlot{}, read_from(0)});
 }
 
 TEST_F(Start, ACutThatIsRefusedIsFollowedByTheOneBefore) {
   slots_ = {{.slot = 0, .length = 990, .common = 750, .exact = 900}};
-  slots_[0].can_cut = [](TokenPos position) { return position <= 500; };
-  expect(0, kLive, 500, {CutLive{500}, read_from(500)});
+  slots_[0].can_truncate = [](TokenPos position) { return position <= 500; };
+  expect(0, kLive, 500, {TruncateLive{500}, read_from(500)});
 }
 
 TEST_F(Start, ASnapshotJoinsTheRowsThatTheSlotStillHas) {
@@ -167,7 +168,7 @@ TEST_F(Start, ASnapshotJoinsTheRowsThatTheSlotStillHas) {
   const tree::Match match = hybrid_match(950, {checkpoint(1, 300), checkpoint(2, 700)});
   input_.match = &match;
   slots_ = {{.slot = 0},
-            {.slot = 1, .length = 820, .common = 750, .exact = 800, .can_cut = only_at(820)}};
+            {.slot = 1, .length = 820, .common = 750, .exact = 800, .can_truncate = only_at(820)}};
   expect(1, kSnapshotInPlace, 700, {LoadSnapshot{{2, 1}, 700}, read_from(700)});
   EXPECT_EQ(plan().bytes_in, 600 * kKiB);
 }
@@ -205,16 +206,16 @@ TEST_F(Start, AnEmptySlotIsFilledFromMemoryBeforeAConversationIsBroken) {
   const tree::Match match = attention_match(300, {place(1, 300)});
   input_.match = &match;
   slots_ = {{.slot = 0},
-            {.slot = 1, .length = 5000, .common = 300, .exact = 5000, .can_cut = anywhere}};
+            {.slot = 1, .length = 5000, .common = 300, .exact = 5000, .can_truncate = anywhere}};
   expect(0, kMemory, 300, {RestoreState{{1, 1}, 300}, read_from(300)});
   slots_[1].length = 400;  // little is lost, less than would have to be brought back
-  expect(1, kLive, 300, {CutLive{300}, read_from(300)});
+  expect(1, kLive, 300, {TruncateLive{300}, read_from(300)});
 }
 
 TEST_F(Start, WithoutMemoryABrokenConversationCountsInTokens) {
   slots_ = {{.slot = 0},
-            {.slot = 1, .length = 500, .common = 300, .exact = 500, .can_cut = anywhere}};
-  expect(1, kLive, 300, {CutLive{300}, read_from(300)});
+            {.slot = 1, .length = 500, .common = 300, .exact = 500, .can_truncate = anywhere}};
+  expect(1, kLive, 300, {TruncateLive{300}, read_from(300)});
   slots_[1].length = 700;  // 400 tokens lost: more than 300 saved
   expect(0, kNothing, 0, {read_from(0)});
 }
@@ -226,7 +227,7 @@ TEST_F(Start, WhatWouldBeLostIsStoredFirst) {
              .length = 500,
              .common = 100,
              .exact = 500,
-             .can_cut = anywhere,
+             .can_truncate = anywhere,
              .unsaved = 500 * kKiB}};
   expect(0, kMemory, 300, {StoreLive{}, RestoreState{{1, 1}, 300}, read_from(300)});
   slots_[0].common = slots_[0].length = 400;
@@ -236,8 +237,8 @@ TEST_F(Start, WhatWouldBeLostIsStoredFirst) {
 TEST_F(Start, AConversationThatIsSavedMakesWayBeforeOneThatIsNot) {
   const tree::Match match = attention_match(0, {});
   input_.match = &match;
-  slots_ = {{.slot = 0, .length = 500, .can_cut = anywhere, .unsaved = 1, .last_used = 1},
-            {.slot = 1, .length = 500, .can_cut = anywhere, .last_used = 9}};
+  slots_ = {{.slot = 0, .length = 500, .can_truncate = anywhere, .unsaved = 1, .last_used = 1},
+            {.slot = 1, .length = 500, .can_truncate = anywhere, .last_used = 9}};
   expect(1, kNothing, 0, {ClearSlot{}, read_from(0)});
 }
 
@@ -251,7 +252,7 @@ TEST_F(Start, WhatTakesLongerToMoveThanToReadIsRead) {
 
 TEST_F(Start, APromptOfOneTokenKeepsNothing) {
   input_.prompt_length = 1;
-  slots_ = {{.slot = 0, .length = 5, .common = 1, .exact = 0, .can_cut = anywhere}};
+  slots_ = {{.slot = 0, .length = 5, .common = 1, .exact = 0, .can_truncate = anywhere}};
   expect(0, kNothing, 0, {ClearSlot{}, ReadPrompt{{0, 1}}});
 }
 
@@ -283,7 +284,7 @@ class BrokenStart : public Start {
                .length = 820,
                .common = 760,
                .exact = 800,
-               .can_cut = only_at(820),
+               .can_truncate = only_at(820),
                .unsaved = 5}};
     good_ = plan();
   }
@@ -315,12 +316,12 @@ TEST_F(BrokenStart, IsNoticedWhenKeepAndSourceDoNotAgree) {
 TEST_F(BrokenStart, IsNoticedOffTheGrid) {
   EXPECT_EQ(verdict(kept(kMemory, 650)), "START-2");
   EXPECT_EQ(verdict(kept(kSnapshotInPlace, 650)), "START-2");
-  slots_[0].can_cut = anywhere;
+  slots_[0].can_truncate = anywhere;
   EXPECT_EQ(verdict(kept(kLive, 750)), "START-2");
 }
 
 TEST_F(BrokenStart, IsNoticedWhereNoStateIs) {
-  EXPECT_EQ(verdict(kept(kLive, 700)), "START-3") << "it cannot be cut there";
+  EXPECT_EQ(verdict(kept(kLive, 700)), "START-3") << "it cannot be truncated there";
   EXPECT_EQ(verdict(kept(kSnapshotInPlace, 500)), "START-3");
   EXPECT_EQ(verdict(kept(kMemory, 500)), "START-3");
   EXPECT_EQ(verdict(kept(kMemory, 800)), "START-3");
@@ -450,9 +451,9 @@ class RandomStart {
     while (slot.exact > 0 && slot.exact <= slot.common && !is_cut(slot.exact)) --slot.exact;
     const auto depth = static_cast<TokenPos>(below(4));
     switch (below(3)) {
-      case 0: slot.can_cut = anywhere; break;
-      case 1: slot.can_cut = only_at(length); break;
-      default: slot.can_cut = last_tokens(length, depth); break;
+      case 0: slot.can_truncate = anywhere; break;
+      case 1: slot.can_truncate = only_at(length); break;
+      default: slot.can_truncate = last_tokens(length, depth); break;
     }
     return slot;
   }
@@ -477,12 +478,12 @@ class RandomStart {
         has_stop(keep, [](const tree::Stop& s) { return s.has_snapshot || s.restorable; });
     if (!is_cut(keep) && !whole && (exact || !decoded)) return false;
     const bool has_rows = keep <= slot.common && (!exact || keep <= slot.exact);
-    if (source == kLive) return has_rows && slot.can_cut(keep);
+    if (source == kLive) return has_rows && slot.can_truncate(keep);
     if (!input_.match) return false;
     if (source == kSnapshotInPlace) {
       return has_rows && has_stop(keep, [](const tree::Stop& s) { return s.has_snapshot; });
     }
-    if (match_.cuts_anywhere) return keep <= match_.covered;
+    if (match_.truncates_anywhere) return keep <= match_.covered;
     return has_stop(keep, [](const tree::Stop& s) { return s.restorable; });
   }
 

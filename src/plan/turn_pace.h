@@ -8,7 +8,7 @@
 //
 //   - A gap is planned to take no more than `target_ms`, by times that were measured. Its first
 //     piece of work is always done, or nothing ever would be; a chunk that is too long for the
-//     whole target is cut into pieces, but never into pieces of less than `chunk_min` tokens,
+//     whole target is split into pieces, but never into pieces of less than `chunk_min` tokens,
 //     because each of them reads every weight of the model again.
 //   - Where a model reads `tokens_max` tokens in much less than that, a gap takes about their time
 //     at most, with copies and all: a small model's answers flow as evenly as it can read.
@@ -85,8 +85,8 @@ class TurnPace {
   // -- what may be done in the gap at hand, while somebody writes ---------------------
   [[nodiscard]] bool resting() const;
   // How many of the next `wanted` tokens, which lie before a cut, are read now; 0: none in this
-  // gap. All of them, or a piece where chunks may be cut.
-  enum class Chunks { kWhole, kMayBeCut };
+  // gap. All of them, or a piece where chunks may be split.
+  enum class Chunks { kWhole, kMayBeSplit };
   [[nodiscard]] TokenPos tokens_to_read(TokenPos wanted, Chunks chunks) const;
   // Whether states of this many bytes may be copied out or brought back.
   [[nodiscard]] bool may_copy(ByteCount bytes) const;

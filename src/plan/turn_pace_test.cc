@@ -19,7 +19,7 @@ struct Machine {
   ByteCount copy_bytes = 0;  // of such a copy
   TokenPos copy_every = kEndless;
   TokenPos chunk = 512;
-  TurnPace::Chunks chunks = TurnPace::Chunks::kMayBeCut;
+  TurnPace::Chunks chunks = TurnPace::Chunks::kMayBeSplit;
   double noise = 0.0;
   int writers = 1;
   int readers = 0;
@@ -183,9 +183,9 @@ TEST(TurnPace, WhatIsLeftOfAChunkMayBeShorterThanTheShortestPiece) {
   pace.note_read(4000);
   pace.note_step(10, 1, 0);
   pace.nobody_writes();
-  EXPECT_EQ(pace.tokens_to_read(20, TurnPace::Chunks::kMayBeCut), 20);
-  EXPECT_EQ(pace.tokens_to_read(65, TurnPace::Chunks::kMayBeCut), 64);
-  EXPECT_EQ(pace.tokens_to_read(256, TurnPace::Chunks::kMayBeCut), 64);
+  EXPECT_EQ(pace.tokens_to_read(20, TurnPace::Chunks::kMayBeSplit), 20);
+  EXPECT_EQ(pace.tokens_to_read(65, TurnPace::Chunks::kMayBeSplit), 64);
+  EXPECT_EQ(pace.tokens_to_read(256, TurnPace::Chunks::kMayBeSplit), 64);
 }
 
 TEST(TurnPace, AfterQuietTimesAPromptIsReadWithoutRests) {

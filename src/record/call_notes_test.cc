@@ -12,18 +12,18 @@ env::Clock::TimePoint at(int ns) { return env::Clock::TimePoint(std::chrono::nan
 // CALL-1
 TEST(CallNotes, Call1HoldWhatWasAnsweredInsideTheCallInOrder) {
   CallNotes notes;
-  notes.note({AnswerKind::kCut, true});
+  notes.note({AnswerKind::kTruncate, true});
   notes.open(EventKind::kBegin, SlotId{3});
-  notes.note({AnswerKind::kCanCut, false});
+  notes.note({AnswerKind::kCanTruncate, false});
   notes.note({AnswerKind::kRestore, true});
   const CacheEvent* call = notes.close();
   ASSERT_NE(call, nullptr);
   EXPECT_EQ(call->kind, EventKind::kBegin);
   EXPECT_EQ(call->slot, 3);
   ASSERT_EQ(call->answers.size(), 2U);
-  EXPECT_EQ(call->answers[0].kind, AnswerKind::kCanCut);
+  EXPECT_EQ(call->answers[0].kind, AnswerKind::kCanTruncate);
   EXPECT_EQ(call->answers[1].kind, AnswerKind::kRestore);
-  notes.note({AnswerKind::kCut, true});
+  notes.note({AnswerKind::kTruncate, true});
   notes.open(EventKind::kEnd, SlotId{0});
   EXPECT_TRUE(notes.close()->answers.empty());
 }

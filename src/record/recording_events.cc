@@ -39,10 +39,10 @@ const char* event_kind_name(EventKind kind) {
 
 const char* answer_kind_name(AnswerKind kind) {
   constexpr std::array<const char*, 15> kNames = {
-      "can cut",          "cut",     "save",         "load",
-      "save rows",        "restore", "normalize",    "follow",
-      "companion's save", "deepest", "bytes per ms", "intact",
-      "can sample kept",  "logits",  "foreign"};
+      "can truncate",     "truncate", "save",         "load",
+      "save rows",        "restore",  "normalize",    "follow",
+      "companion's save", "deepest",  "bytes per ms", "intact",
+      "can sample kept",  "logits",   "foreign"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "?";
 }

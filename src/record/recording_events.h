@@ -78,8 +78,8 @@ inline constexpr auto kEventKindLast = EventKind::kCopyPostponed;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {
-  kCanCut,
-  kCut,
+  kCanTruncate,
+  kTruncate,
   kSave,  // size
   kLoad,
   kSaveRows,  // sizes
@@ -98,7 +98,7 @@ inline constexpr auto kAnswerKindLast = AnswerKind::kForeign;
 [[nodiscard]] const char* answer_kind_name(AnswerKind kind);
 
 struct Answer {
-  AnswerKind kind = AnswerKind::kCanCut;
+  AnswerKind kind = AnswerKind::kCanTruncate;
   bool yes = false;  // it was done, or it is true
   std::vector<std::uint64_t> numbers = {};
   double real = 0.0;

@@ -81,14 +81,14 @@ class RecordedEngine final : public engine::Engine {
   void wait() const override { inner_.wait(); }
   [[nodiscard]] std::vector<std::string> check() const override { return inner_.check(); }
 
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
-    const engine::CutAnswer answer = inner_.cut(slot, position);
-    notes_.note({AnswerKind::kCut, answer == engine::CutAnswer::kDone});
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override {
+    const engine::TruncateAnswer answer = inner_.truncate(slot, position);
+    notes_.note({AnswerKind::kTruncate, answer == engine::TruncateAnswer::kDone});
     return answer;
   }
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
-    const bool can = inner_.can_cut(slot, position);
-    notes_.note({AnswerKind::kCanCut, can});
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override {
+    const bool can = inner_.can_truncate(slot, position);
+    notes_.note({AnswerKind::kCanTruncate, can});
     return can;
   }
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,

@@ -71,16 +71,16 @@ env::Clock::TimePoint ReplayScript::now() {
 ReplayEngine::ReplayEngine(const RecordingHeader& header, ReplayScript& script)
     : header_(header), script_(script), lengths_(static_cast<std::size_t>(header.slots)) {}
 
-bool ReplayEngine::can_cut(SlotId slot, TokenPos position) const {
-  if (const auto answer = script_.take(AnswerKind::kCanCut)) return answer->yes;
-  return position == 0 || position == length(slot) || header_.shape.cuts_anywhere();
+bool ReplayEngine::can_truncate(SlotId slot, TokenPos position) const {
+  if (const auto answer = script_.take(AnswerKind::kCanTruncate)) return answer->yes;
+  return position == 0 || position == length(slot) || header_.shape.truncates_anywhere();
 }
 
-engine::CutAnswer ReplayEngine::cut(SlotId slot, TokenPos position) {
-  const auto answer = script_.take(AnswerKind::kCut);
-  if (position > length(slot) || (answer && !answer->yes)) return engine::CutAnswer::kRefused;
+engine::TruncateAnswer ReplayEngine::truncate(SlotId slot, TokenPos position) {
+  const auto answer = script_.take(AnswerKind::kTruncate);
+  if (position > length(slot) || (answer && !answer->yes)) return engine::TruncateAnswer::kRefused;
   at(slot) = position;
-  return engine::CutAnswer::kDone;
+  return engine::TruncateAnswer::kDone;
 }
 
 Result<engine::SavedState> ReplayEngine::save(SlotId slot, engine::SaveScope scope) const {

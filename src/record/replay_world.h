@@ -6,9 +6,9 @@
 //   ReplayClock, ReplayCompanion, ReplayBelow
 //
 // If the cache asks something else than the recorded one did (another version, another policy), the
-// script notes that once, and answers are invented until the end of the call: a state can be cut
-// where the model's shape allows it, nothing fails, time stands still. The next call is answered
-// from the recording again.
+// script notes that once, and answers are invented until the end of the call: a state can be
+// truncated where the model's shape allows it, nothing fails, time stands still. The next call is
+// answered from the recording again.
 //
 // Invariants, tested in src/serve:
 //   REPLAY-1  a slot's length follows from the calls alone, whatever the recording says
@@ -74,8 +74,8 @@ class ReplayEngine final : public engine::Engine {
   [[nodiscard]] TokenPos length(SlotId slot) const override {
     return lengths_[static_cast<std::size_t>(slot.value)];
   }
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override { at(slot) = 0; }
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
                                                 engine::SaveScope scope) const override;

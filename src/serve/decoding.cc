@@ -172,8 +172,8 @@ void Decoding::send_text(Job& job, std::string text) {
 
 // --- verdicts --------------------------------------------------------------------------------
 
-// The slot's state holds the whole step. What was drafted and not chosen is cut off,
-// or, where a state cannot be cut, left to take_back().
+// The slot's state holds the whole step. What was drafted and not chosen is truncated,
+// or, where a state cannot be truncated, left to take_back().
 void Decoding::keep_accepted(Slot& slot, Verdict& verdict) {
   Job& job = *slot.job;
   Tokens& draft = job.draft.tokens;
@@ -182,9 +182,10 @@ void Decoding::keep_accepted(Slot& slot, Verdict& verdict) {
   draft.resize(static_cast<std::size_t>(verdict.accepted));
   const Tokens kept = joined(job.answer.uncomputed, draft);
   const TokenPos length = core_.length(slot.id) + length_of(kept);
-  const bool cut = all || (!job.draft.rollback_state &&
-                           core_.engine.cut(slot.id, length) == engine::CutAnswer::kDone);
-  if (cut) {
+  const bool truncated =
+      all || (!job.draft.rollback_state &&
+              core_.engine.truncate(slot.id, length) == engine::TruncateAnswer::kDone);
+  if (truncated) {
     core_.cache.growth().decoded(slot.id, kept, job.answer.companion_synced);
     job.answer.uncomputed = {verdict.next};
     job.answer.companion_synced = 0;

@@ -5,9 +5,9 @@
 //   sample row 0: d1?  yes  row 1: d2?  yes  row 2: x  (not d3)
 //   keep t0 d1 d2, take d3 back;  the next step begins with x
 //
-// Taking back: rows are cut. Where a state cannot be cut, the state before the step is loaded, and
-// what was right of the step is computed again with the next one. Where even that fails, all of it
-// is read again: time, never tokens.
+// Taking back: rows are truncated. Where a state cannot be truncated, the state before the step is
+// loaded, and what was right of the step is computed again with the next one. Where even that
+// fails, all of it is read again: time, never tokens.
 //
 // Batches: a step's batch holds neighbouring slots with equally many tokens, because the library
 // splits everything else, and a split batch may move another slot's rollback planes

@@ -66,7 +66,7 @@ void Inbox::wake() {
 void Inbox::request_stop(StopMode mode) {
   {
     const MutexLock lock(mutex_);
-    if (!stop_ || mode == StopMode::kCut) stop_ = mode;
+    if (!stop_ || mode == StopMode::kAbort) stop_ = mode;
   }
   news_.notify_one();
 }
@@ -82,7 +82,7 @@ Inbox::Delivery Inbox::take() {
   const MutexLock lock(mutex_);
   Delivery delivery = std::exchange(new_, {});
   woken_ = false;
-  delivery.cut = stop_ == StopMode::kCut;
+  delivery.abort = stop_ == StopMode::kAbort;
   return delivery;
 }
 

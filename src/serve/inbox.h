@@ -33,7 +33,7 @@ namespace holdfast::serve {
 
 enum class StopMode {
   kFinish,  // running and queued requests are completed first
-  kCut,     // every request ends at its next step
+  kAbort,   // every request ends at its next step
 };
 
 [[nodiscard]] Error stopping_error();
@@ -66,7 +66,7 @@ class Inbox {
     std::vector<std::unique_ptr<Job>> jobs;
     std::vector<std::string> cancelled;
     std::vector<Errand> errands;
-    bool cut = false;  // everything ends now
+    bool abort = false;  // everything ends now
   };
   [[nodiscard]] Delivery take();
   void answer_glances();

@@ -74,7 +74,7 @@ std::unordered_set<std::string> Loop::take_news() {
   for (auto& job : news.jobs) queue_.push(std::move(job));
   for (const Inbox::Errand& errand : news.errands) errand();
   inbox_.answer_glances();
-  if (news.cut) end_everything(stopping_error());
+  if (news.abort) end_everything(stopping_error());
   return {news.cancelled.begin(), news.cancelled.end()};
 }
 

@@ -66,7 +66,7 @@ ProofRun::Outcome ProofRun::read_cold() {
     return read_chunk() ? Outcome::kGoesOn : Outcome::kNoProof;
   }
   if (!exact_) {
-    // To come back to; where there are no such parts, rows are cut.
+    // To come back to; where there are no such parts, rows are truncated.
     if (auto saved = engine_.save(slot_, engine::SaveScope::kSnapshot)) {
       at_position_ = std::move(*saved);
     }
@@ -78,8 +78,9 @@ ProofRun::Outcome ProofRun::read_cold() {
 
 // What it would make if the state lacked a token.
 ProofRun::Outcome ProofRun::measure_gap() {
-  const bool back = at_position_ ? engine_.load(slot_, *at_position_).ok()
-                                 : engine_.cut(slot_, noted_.position) == engine::CutAnswer::kDone;
+  const bool back = at_position_
+                        ? engine_.load(slot_, *at_position_).ok()
+                        : engine_.truncate(slot_, noted_.position) == engine::TruncateAnswer::kDone;
   std::vector<float> row;
   if (!back || !read_to_end(noted_.position + 1, row)) return Outcome::kNoProof;
   at_position_.reset();

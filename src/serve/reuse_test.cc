@@ -274,8 +274,8 @@ TEST_P(Reuse, ARefusedCutIsPlannedAroundAndNothingIsLost) {
   bool refuse = false;
   engine::FakeOptions stubborn{.kind = GetParam(), .slots = 1};
   stubborn.faults = [&](engine::FakeOperation operation) {
-    return refuse && operation == engine::FakeOperation::kCut ? engine::FakeFault::kRefuse
-                                                              : engine::FakeFault::kNone;
+    return refuse && operation == engine::FakeOperation::kTruncate ? engine::FakeFault::kRefuse
+                                                                   : engine::FakeFault::kNone;
   };
   Bench bench(stubborn, with_memory());
   const std::string prompt = kSystem + user(std::string(100, 'x')) + asking("one");
@@ -537,7 +537,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     fake.faults = [&](engine::FakeOperation operation) {
       if (!faulty || below(12) != 0) return engine::FakeFault::kNone;
       switch (operation) {
-        case engine::FakeOperation::kCut: return engine::FakeFault::kRefuse;
+        case engine::FakeOperation::kTruncate: return engine::FakeFault::kRefuse;
         case engine::FakeOperation::kSave:
           return below(2) == 0 ? engine::FakeFault::kCorrupt : engine::FakeFault::kFail;
         case engine::FakeOperation::kLoad: return engine::FakeFault::kFail;

@@ -19,7 +19,7 @@ Scheduler::Scheduler(engine::Engine& engine, const engine::TextModel& text,
 }
 
 Scheduler::~Scheduler() {
-  stop(StopMode::kCut);
+  stop(StopMode::kAbort);
   if (lower_ != nullptr) lower_->stop();  // it calls back
 }
 

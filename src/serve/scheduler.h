@@ -55,7 +55,7 @@ class Scheduler {
 
   // Runs the loop on a thread of its own until stop().
   void start();
-  // Returns once the loop has ended. A second call may turn kFinish into kCut.
+  // Returns once the loop has ended. A second call may turn kFinish into kAbort.
   void stop(StopMode mode);
   void request_stop(StopMode mode) { inbox_.request_stop(mode); }
 

@@ -115,8 +115,8 @@ TEST_P(Continuing, DeterministicAnswersEqualColdOnesBitForBit) {
 TEST_P(Continuing, ARefusedCutCostsTimeOnly) {
   engine::FakeOptions stubborn{.kind = GetParam(), .slots = 1};
   stubborn.faults = [](engine::FakeOperation operation) {
-    return operation == engine::FakeOperation::kCut ? engine::FakeFault::kRefuse
-                                                    : engine::FakeFault::kNone;
+    return operation == engine::FakeOperation::kTruncate ? engine::FakeFault::kRefuse
+                                                         : engine::FakeFault::kNone;
   };
   Bench bench(stubborn);
   bench.run(kSystem + "<s>one</s>");
@@ -427,7 +427,7 @@ TEST(Scheduler, CuttingEndsEveryRequest) {
   const auto first = bench.submit(std::move(endless));
   const auto second = bench.submit("<s>two</s>");
   bench.scheduler.start();
-  bench.scheduler.stop(StopMode::kCut);
+  bench.scheduler.stop(StopMode::kAbort);
   EXPECT_TRUE(first->failed_.has_value());
   EXPECT_TRUE(second->failed_.has_value());
 }
@@ -447,7 +447,7 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
   engine::FakeOptions fake{.kind = GetParam().kind, .slots = 3, .context_tokens = 400};
   fake.chunk_sensitive = GetParam().deterministic;
   fake.faults = [&random](engine::FakeOperation operation) {
-    if (operation == engine::FakeOperation::kCut && random() % 5 == 0)
+    if (operation == engine::FakeOperation::kTruncate && random() % 5 == 0)
       return engine::FakeFault::kRefuse;
     if (operation == engine::FakeOperation::kPrefill && random() % 200 == 0)
       return engine::FakeFault::kFail;

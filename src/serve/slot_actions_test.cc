@@ -345,7 +345,7 @@ TEST(SlotsOfMany, NoMoreWaitThanAreAllowedAndAllAreAnsweredWhenItStops) {
   EXPECT_EQ(asked.back().get().error().code, ErrorCode::kUnavailable);
   bench.turn();
   EXPECT_FALSE(asked.front().there());
-  bench.scheduler.request_stop(StopMode::kCut);
+  bench.scheduler.request_stop(StopMode::kAbort);
   bench.turn();
   for (const auto& one : asked) EXPECT_EQ(one.get().error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(ask_save(bench, {SlotId{0}, {}, nullptr}).get().error().code, ErrorCode::kUnavailable);

@@ -260,7 +260,7 @@ TEST_P(Speculation, RefusalsOnTheWayChangeNoToken) {
     options.faults = [&, every](engine::FakeOperation operation) {
       if (random() % every != 0) return engine::FakeFault::kNone;
       switch (operation) {
-        case engine::FakeOperation::kCut: return engine::FakeFault::kRefuse;
+        case engine::FakeOperation::kTruncate: return engine::FakeFault::kRefuse;
         case engine::FakeOperation::kSave:
           return random() % 2 == 0 ? engine::FakeFault::kFail : engine::FakeFault::kCorrupt;
         case engine::FakeOperation::kLoad: return engine::FakeFault::kFail;

@@ -103,7 +103,7 @@ void Speculator::fill_up(std::span<Slot* const> slots) {
   }
 }
 
-// A state that cannot be cut is brought back from here. One that was brought back there
+// A state that cannot be truncated is brought back from here. One that was brought back there
 // before is still the same.
 void Speculator::save_rollback_state(Slot& slot) {
   Job& job = *slot.job;

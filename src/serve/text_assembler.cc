@@ -72,9 +72,9 @@ TextAssembler::Step TextAssembler::feed(std::string_view bytes) {
   Step step{pending_.substr(0, pending_.size() - hold), std::nullopt};
   pending_.erase(0, pending_.size() - hold);
   // A stop string that starts inside a character must not split what is sent.
-  if (const std::size_t cut = incomplete_utf8_tail(step.text); cut > 0 && hold > 0) {
-    pending_.insert(0, step.text, step.text.size() - cut, cut);
-    step.text.resize(step.text.size() - cut);
+  if (const std::size_t tail = incomplete_utf8_tail(step.text); tail > 0 && hold > 0) {
+    pending_.insert(0, step.text, step.text.size() - tail, tail);
+    step.text.resize(step.text.size() - tail);
   }
   return step;
 }

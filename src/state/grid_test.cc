@@ -56,7 +56,7 @@ TEST(Parts, SayWhatTheyCost) {
   shape.parts = {{.kind = PartKind::kExtent, .bytes_per_token = 1024},
                  {.kind = PartKind::kSnapshot, .bytes_fixed = 2 * 1024 * 1024}};
   EXPECT_EQ(shape.describe(), "attention 1.0 KiB/token, recurrent 2.0 MiB/snapshot");
-  EXPECT_FALSE(shape.cuts_anywhere());
+  EXPECT_FALSE(shape.truncates_anywhere());
   EXPECT_EQ(shape.bytes_per_token(), 1024U);
   EXPECT_EQ(shape.bytes_per_snapshot(), 2U * 1024 * 1024);
 }

@@ -20,7 +20,7 @@ const Part* StateShape::find(PartKind kind) const {
   return it == parts.end() ? nullptr : &*it;
 }
 
-bool StateShape::cuts_anywhere() const {
+bool StateShape::truncates_anywhere() const {
   return std::ranges::all_of(parts, [](const Part& p) { return p.kind == PartKind::kExtent; });
 }
 

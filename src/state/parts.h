@@ -12,8 +12,8 @@
 namespace holdfast {
 
 enum class PartKind {
-  kExtent,    // attention KV: may be cut at any token
-  kWindow,    // sliding-window KV: may be cut while the window below is held
+  kExtent,    // attention KV: may be truncated at any token
+  kWindow,    // sliding-window KV: may be truncated while the window below is held
   kSnapshot,  // recurrent state: valid only where it was taken
 };
 [[nodiscard]] const char* part_kind_name(PartKind kind);
@@ -31,8 +31,8 @@ struct StateShape {
   std::vector<Part> parts;
 
   [[nodiscard]] const Part* find(PartKind kind) const;
-  // True when a live state may be cut at any token.
-  [[nodiscard]] bool cuts_anywhere() const;
+  // True when a live state may be truncated at any token.
+  [[nodiscard]] bool truncates_anywhere() const;
   [[nodiscard]] ByteCount bytes_per_token() const;
   [[nodiscard]] ByteCount bytes_per_snapshot() const;
   // One line for people: "attention 1.0 KiB/token, recurrent 656 KiB/snapshot".

@@ -38,7 +38,7 @@ std::uint64_t number_of(const Number& bytes) {
 Error malformed(std::string what) {
   return Error{ErrorCode::kInvalidArgument, std::move(what), {}};
 }
-Error cut_off() { return malformed("it is cut off"); }
+Error ends_early() { return malformed("it is cut off"); }
 
 }  // namespace
 
@@ -116,7 +116,7 @@ Result<BlobArchiveReader> BlobArchiveReader::open(ByteSource& source) {
 
 Result<std::uint64_t> BlobArchiveReader::read_number() {
   Number bytes{};
-  if (source_->size() - offset_ < bytes.size()) return cut_off();
+  if (source_->size() - offset_ < bytes.size()) return ends_early();
   if (auto read = source_->read(offset_, bytes); !read) return read.error();
   offset_ += bytes.size();
   return number_of(bytes);
@@ -136,7 +136,7 @@ Result<void> BlobArchiveReader::read_beginning() {
   if (!length) return length.error();
   const ByteCount left = source_->size() - offset_;
   if (*length > kArchiveNoteBytesMax) return malformed("its note is longer than it may be");
-  if (left < kDigestBytes || *length > left - kDigestBytes) return cut_off();
+  if (left < kDigestBytes || *length > left - kDigestBytes) return ends_early();
   try {
     note_.resize(*length);
   } catch (const std::bad_alloc&) {
@@ -171,7 +171,7 @@ Result<std::optional<SourceWindow>> BlobArchiveReader::next() {
     if (auto end = read_end(); !end) return end.error();
     return std::optional<SourceWindow>();
   }
-  if (*length > source_->size() - offset_) return cut_off();
+  if (*length > source_->size() - offset_) return ends_early();
   SourceWindow blob(*source_, offset_, *length);
   offset_ += *length;
   ++count_;

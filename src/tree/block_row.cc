@@ -86,9 +86,9 @@ void BlockRow::fill(TokenRange range, const ExtentBlockPtr& block, ByteLedger& l
 BlockRow BlockRow::take_head(TokenPos position, ByteLedger& ledger, Hold hold) {
   changed();
   BlockRow head;
-  const auto cut = first_after(uses_, position);
-  head.uses_.assign(std::make_move_iterator(uses_.begin()), std::make_move_iterator(cut));
-  uses_.erase(uses_.begin(), cut);
+  const auto boundary = first_after(uses_, position);
+  head.uses_.assign(std::make_move_iterator(uses_.begin()), std::make_move_iterator(boundary));
+  uses_.erase(uses_.begin(), boundary);
   if (!uses_.empty() && uses_.front().range.begin < position) {
     Use above = uses_.front();
     above.range.end = position;

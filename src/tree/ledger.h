@@ -5,7 +5,7 @@
 //   block b1    edge A, B    B              once      pinned
 //
 // A user is one use by an edge or a node; the two halves of a split edge are
-// two users of the block across the cut. An object is pinned while any of its
+// two users of the block across the split. An object is pinned while any of its
 // users is. All totals are kept as changes happen; nothing is summed on demand.
 #pragma once
 

@@ -43,7 +43,7 @@ struct Match {
   // The known path goes on, but differently: `matched` is a junction.
   bool leaves_known_path = false;
   // Any covered position is restorable (no part of the state is a snapshot).
-  bool cuts_anywhere = false;
+  bool truncates_anywhere = false;
   // The node whose edge holds the last matched token; none when matched is 0.
   NodeId node;
   // Every node whose edge was matched whole, ascending.
@@ -54,7 +54,7 @@ struct Match {
   // The deepest restorable position that is not beyond `limit`; 0 if none. Whoever has no
   // logits of a prompt's last token computes it, and asks for length - 1.
   [[nodiscard]] TokenPos restorable(TokenPos limit) const {
-    if (cuts_anywhere) return std::min(covered, limit);
+    if (truncates_anywhere) return std::min(covered, limit);
     for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
       if (stop->restorable && stop->position <= limit) return stop->position;
     }

@@ -26,7 +26,7 @@ TokenTree::~TokenTree() { CHECK(core_->pin_count() == 0); }
 
 Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
   const StateNeeds needs = core_->needs();
-  Match match{.space = space, .length = length_of(tokens), .cuts_anywhere = !needs.snapshot};
+  Match match{.space = space, .length = length_of(tokens), .truncates_anywhere = !needs.snapshot};
   const Node* root = core_->find_root(space);
   if (!root) return match;
 

@@ -9,7 +9,7 @@
 // An edge owns its tokens and refers to the blocks that hold their rows. The
 // node at the end of an edge may own a snapshot, valid at exactly that place.
 // A new prompt that leaves an edge midway splits it. Nothing is moved, copied or
-// dropped by that: the block across the cut is referred to from both halves.
+// dropped by that: the block across the split is referred to from both halves.
 //
 //   before   --[s s s s s s s s]-- N *snapshot     block [0,4)  block [4,8)
 //   after    --[s s s s s s]-- U --[s s]-- N *snapshot

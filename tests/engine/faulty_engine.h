@@ -66,17 +66,17 @@ class FaultyEngine final : public engine::Engine {
     return engine_.sample_kept(logits, sampler);
   }
 
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override {
     if (fault_ != PlantedFault::kStalePlane || position == 0 || position == length(slot)) {
-      return engine_.cut(slot, position);
+      return engine_.truncate(slot, position);
     }
     const auto stale = engine_.save(slot, engine::SaveScope::kSnapshot);
-    const engine::CutAnswer answer = engine_.cut(slot, position);
-    if (answer == engine::CutAnswer::kDone && stale) make_stale(slot, *stale);
+    const engine::TruncateAnswer answer = engine_.truncate(slot, position);
+    if (answer == engine::TruncateAnswer::kDone && stale) make_stale(slot, *stale);
     return answer;
   }
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
-    return engine_.can_cut(slot, position);
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override {
+    return engine_.can_truncate(slot, position);
   }
   void clear(SlotId slot) override { engine_.clear(slot); }
 
@@ -128,7 +128,7 @@ class FaultyEngine final : public engine::Engine {
     }
   }
 
-  // The state as it was before the cut, said to be that of now. What the library writes first
+  // The state as it was before the truncation, said to be that of now. What the library writes first
   // are positions and shapes.
   void make_stale(SlotId slot, const engine::SavedState& stale) {
     constexpr std::size_t kHeader = 40;

@@ -28,7 +28,7 @@ class TestServer {
     api_->start();
   }
   ~TestServer() {
-    scheduler_.stop(serve::StopMode::kCut);
+    scheduler_.stop(serve::StopMode::kAbort);
     api_->stop();
   }
 

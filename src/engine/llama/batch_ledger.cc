@@ -45,7 +45,7 @@ void BatchLedger::note_batch(SlotId slot, int begin, TokenPos count, TokenPos ou
   now.rollback_left = rollback_after(count);
 }
 
-void BatchLedger::note_cut(SlotId slot, TokenPos position) {
+void BatchLedger::note_truncation(SlotId slot, TokenPos position) {
   SlotState& now = at(slot);
   now.length = position;
   now.outputs = 0;
@@ -76,7 +76,7 @@ std::vector<std::string> BatchLedger::check() const {
   for (int i = 0; i < slot_count(); ++i) {
     const SlotState& now = at(SlotId{i});
     const std::string name = "slot " + std::to_string(i);
-    const bool whole = now.outputs > 0 || now.rollback_left > 0;  // it was not cut
+    const bool whole = now.outputs > 0 || now.rollback_left > 0;  // it was not truncated
     const bool fits = now.batch_position + now.batch_tokens == now.length;
     if ((whole && !fits) || now.outputs > now.batch_tokens) {
       violations.push_back("LEDGER-1: " + name + " has other rows than its batch");

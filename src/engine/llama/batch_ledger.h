@@ -40,7 +40,7 @@ class BatchLedger {
   void forget_batch();
   // The slot's tokens in the latest batch begin at row `begin`; the last `outputs` have logits.
   void note_batch(SlotId slot, int begin, TokenPos count, TokenPos outputs);
-  void note_cut(SlotId slot, TokenPos position);
+  void note_truncation(SlotId slot, TokenPos position);
   void note_cleared(SlotId slot);
   void note_loaded(SlotId slot, TokenPos length);
   // The logits of the latest batch were overwritten; its hidden rows were not.

@@ -45,7 +45,7 @@ TEST(BatchLedger, Ledger2OneCutForEachBatch) {
   ledger.note_batch(kFirst, 0, 4, 4);
   EXPECT_TRUE(ledger.can_roll_back(kFirst, 2));
   EXPECT_FALSE(ledger.can_roll_back(kFirst, 1));
-  ledger.note_cut(kFirst, 3);
+  ledger.note_truncation(kFirst, 3);
   EXPECT_EQ(ledger.length(kFirst), 3);
   EXPECT_FALSE(ledger.can_roll_back(kFirst, 2));
   expect_sound(ledger);

@@ -163,35 +163,35 @@ std::span<const float> LlamaEngine::hidden(SlotId slot, TokenPos row) const {
 
 // --- going back ------------------------------------------------------------
 
-bool LlamaEngine::window_allows_cut(SlotId slot, TokenPos position) const {
+bool LlamaEngine::window_allows_truncation(SlotId slot, TokenPos position) const {
   const Part* window = shape_.find(PartKind::kWindow);
   // For models with a recurrent part the library reports that part's position here. Their states
-  // are never cut beyond the rollback depth, and the window is longer than that.
+  // are never truncated beyond the rollback depth, and the window is longer than that.
   if (window == nullptr || shape_.find(PartKind::kSnapshot) != nullptr) return true;
   const llama_pos oldest = llama_memory_seq_pos_min(memory_of(context_.get()), slot.value);
   return oldest >= 0 && oldest <= std::max(0, position - window->window);
 }
 
-bool LlamaEngine::can_cut(SlotId slot, TokenPos position) const {
+bool LlamaEngine::can_truncate(SlotId slot, TokenPos position) const {
   if (position < 0 || position > length(slot)) return false;
   if (position == 0 || position == length(slot)) return true;
   const bool recurrent = shape_.find(PartKind::kSnapshot) != nullptr;
   if (recurrent && !ledger_.can_roll_back(slot, position)) return false;  // LLAMA-1, LLAMA-4
-  return window_allows_cut(slot, position);
+  return window_allows_truncation(slot, position);
 }
 
-engine::CutAnswer LlamaEngine::cut(SlotId slot, TokenPos position) {
-  if (!can_cut(slot, position)) return engine::CutAnswer::kRefused;
-  if (position == length(slot)) return engine::CutAnswer::kDone;
+engine::TruncateAnswer LlamaEngine::truncate(SlotId slot, TokenPos position) {
+  if (!can_truncate(slot, position)) return engine::TruncateAnswer::kRefused;
+  if (position == length(slot)) return engine::TruncateAnswer::kDone;
   if (position == 0) {
     clear(slot);
-    return engine::CutAnswer::kDone;
+    return engine::TruncateAnswer::kDone;
   }
   if (!llama_memory_seq_rm(memory_of(context_.get()), slot.value, position, -1)) {
-    return engine::CutAnswer::kRefused;
+    return engine::TruncateAnswer::kRefused;
   }
-  ledger_.note_cut(slot, position);
-  return engine::CutAnswer::kDone;
+  ledger_.note_truncation(slot, position);
+  return engine::TruncateAnswer::kDone;
 }
 
 bool LlamaEngine::can_take_back(TokenPos count) const {
@@ -233,8 +233,8 @@ Result<void> LlamaEngine::load(SlotId slot, const engine::SavedStateView& saved)
   return verify_loaded(slot, saved.length);
 }
 
-// The recurrent part is now at `length`. Extents beyond are cut, which the library accepts because
-// no recurrent state lies there any more.
+// The recurrent part is now at `length`. Extents beyond are truncated, which the library accepts
+// because no recurrent state lies there any more.
 Result<void> LlamaEngine::verify_loaded(SlotId slot, TokenPos length) {
   const auto memory = memory_of(context_.get());
   const bool trimmed = llama_memory_seq_rm(memory, slot.value, length, -1);

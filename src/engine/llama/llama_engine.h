@@ -6,16 +6,18 @@
 //
 // Traps of the library, and where each is disarmed. Tests are those of llama_engine_test.cc:
 //   LLAMA-1   seq_rm on a recurrent state answers true beyond the last ubatch, with a stale state:
-//             can_cut() bounds the depth by what the slot's last own batch kept (llama_planes.h),
-//             and allows one cut per batch (LlamaTraps.RollbackReachesOnlyIntoTheLastBatch)
-//   LLAMA-2   seq_rm of a middle range punches a hole into hybrids: only tails are cut
+//             can_truncate() bounds the depth by what the slot's last own batch kept
+//             (llama_planes.h), and allows one truncation per batch
+//             (LlamaTraps.RollbackReachesOnlyIntoTheLastBatch)
+//   LLAMA-2   seq_rm of a middle range punches a hole into hybrids: only tails are truncated
 //             (EveryArchitecture.ACutIsExactOrRefusedWithNothingChanged)
-//   LLAMA-3   seq_rm on a sliding window never fails although the window is gone: can_cut() looks
+//   LLAMA-3   seq_rm on a sliding window never fails although the window is gone: can_truncate()
+//   looks
 //             at the oldest position held (LlamaTraps.AWindowIsNotCutBelowWhatItHolds)
 //   LLAMA-4   a batch of several sequences may move another's rollback planes, and is split where
 //             the sequences have different lengths or are not neighbours: decode() takes neighbours
-//             with equally many tokens, which are one ubatch, and a cut within the rollback depth
-//             needs the slot to have been in the engine's latest batch
+//             with equally many tokens, which are one ubatch, and a truncation within the rollback
+//             depth needs the slot to have been in the engine's latest batch
 //             (LlamaTraps.NoRollbackAfterABatchOfSeveralSlots)
 //   LLAMA-5   seq_cp forgets a pending rollback: seq_cp is not used, so there is nothing to test
 //   LLAMA-6   a failed or empty restore leaves half a state: load() and restore() refuse empty
@@ -90,8 +92,8 @@ class LlamaEngine final : public engine::Engine {
   // For another context of the same model that computes while this one does not.
   [[nodiscard]] const LlamaThreads& threads() const { return *threads_; }
 
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override;
 
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
@@ -112,7 +114,7 @@ class LlamaEngine final : public engine::Engine {
   LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,
               std::unique_ptr<LlamaThreads> threads, StateShape shape, const LlamaConfig& config);
 
-  [[nodiscard]] bool window_allows_cut(SlotId slot, TokenPos position) const;
+  [[nodiscard]] bool window_allows_truncation(SlotId slot, TokenPos position) const;
   // Computes the batch, in which each of the slots has `count` tokens.
   [[nodiscard]] Result<void> run_batch(std::span<const SlotId> slots, TokenPos count);
   [[nodiscard]] Result<void> learn_rows(SlotId empty_slot);

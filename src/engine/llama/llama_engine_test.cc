@@ -144,7 +144,7 @@ TEST_P(EveryArchitecture, AWholeStateContinuesElsewhereBitForBit) {
 TEST_P(EveryArchitecture, ASnapshotGoesBackBitForBit) {
   prefill(engine_, kSlot, head_);
   const auto snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot);
-  if (engine_.shape().cuts_anywhere()) {  // LLAMA-8
+  if (engine_.shape().truncates_anywhere()) {  // LLAMA-8
     ASSERT_FALSE(snapshot.ok());
     EXPECT_EQ(snapshot.error().code, ErrorCode::kUnsupported);
     return;
@@ -162,9 +162,9 @@ TEST_P(EveryArchitecture, ASnapshotGoesBackBitForBit) {
 
 TEST_P(EveryArchitecture, ACutIsExactOrRefusedWithNothingChanged) {
   prefill(engine_, kSlot, joined(head_, other_tail_));
-  const engine::CutAnswer answer = engine_.cut(kSlot, length_of(head_));
+  const engine::TruncateAnswer answer = engine_.truncate(kSlot, length_of(head_));
   expect_sound(engine_);
-  if (answer == engine::CutAnswer::kDone) {
+  if (answer == engine::TruncateAnswer::kDone) {
     prefill(engine_, kSlot, tail_);
     const auto after = decode_greedily(engine_, kSlot, 5);
     EXPECT_TRUE(same_bits(after, cold_logits(engine_, joined(head_, tail_), 5)));
@@ -222,7 +222,7 @@ std::optional<engine::SavedStateView> view_if(bool wanted, const engine::SavedSt
 }
 
 TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
-  const bool needs_snapshot = !engine_.shape().cuts_anywhere();
+  const bool needs_snapshot = !engine_.shape().truncates_anywhere();
   prefill(engine_, kSlot, head_);
   engine::SavedState snapshot;
   if (needs_snapshot) snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
@@ -243,7 +243,7 @@ TEST_P(EveryArchitecture, RowsAndASnapshotComeBackBitForBit) {
 }
 
 TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
-  const bool needs_snapshot = !engine_.shape().cuts_anywhere();
+  const bool needs_snapshot = !engine_.shape().truncates_anywhere();
   prefill(engine_, kSlot, head_);
   engine::SavedState snapshot;
   if (needs_snapshot) snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
@@ -277,7 +277,7 @@ TEST_P(EveryArchitecture, IncompleteRowsAreRefused) {
 
 // ROWMAP-3: a snapshot whose checksums are right may still come from a hostile file.
 TEST_P(EveryArchitecture, AForgedSnapshotNeitherCrashesNorTakesMemory) {
-  if (engine_.shape().cuts_anywhere()) return;
+  if (engine_.shape().truncates_anywhere()) return;
   prefill(engine_, kSlot, head_);
   const engine::SavedState snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
   const auto blocks = save_blocks(engine_, kSlot, 64);
@@ -344,7 +344,7 @@ TEST_P(EveryArchitecture, KeptLogitsAreSampledAsNewOnes) {
 
 // The first thing that a server does after a restart may be to restore a whole prompt.
 TEST_P(EveryArchitecture, KeptLogitsCanBeSampledRightAfterTheFirstRestore) {
-  const bool needs_snapshot = !engine_.shape().cuts_anywhere();
+  const bool needs_snapshot = !engine_.shape().truncates_anywhere();
   prefill(engine_, kSlot, head_);
   engine::SavedState snapshot;
   if (needs_snapshot) snapshot = engine_.save(kSlot, engine::SaveScope::kSnapshot).value();
@@ -422,8 +422,8 @@ TEST(LlamaTraps, AWindowIsNotCutBelowWhatItHolds) {
   const auto model = load_tiny("gemma3");
   engine::Engine& engine = *model.engine;
   prefill(engine, kSlot, random_tokens(600, 5));
-  EXPECT_FALSE(engine.can_cut(kSlot, 100));
-  EXPECT_EQ(engine.cut(kSlot, 100), engine::CutAnswer::kRefused);
+  EXPECT_FALSE(engine.can_truncate(kSlot, 100));
+  EXPECT_EQ(engine.truncate(kSlot, 100), engine::TruncateAnswer::kRefused);
   EXPECT_EQ(engine.length(kSlot), 600);
 }
 
@@ -436,9 +436,9 @@ TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   const Tokens drafted = random_tokens(4, 2);
   prefill(engine, kSlot, head);
   prefill(engine, kSlot, drafted);
-  EXPECT_FALSE(engine.can_cut(kSlot, kChunk)) << "four of four tokens: one too many";
-  ASSERT_EQ(engine.cut(kSlot, kChunk + 2), engine::CutAnswer::kDone);
-  EXPECT_FALSE(engine.can_cut(kSlot, kChunk + 1)) << "one rollback a batch";
+  EXPECT_FALSE(engine.can_truncate(kSlot, kChunk)) << "four of four tokens: one too many";
+  ASSERT_EQ(engine.truncate(kSlot, kChunk + 2), engine::TruncateAnswer::kDone);
+  EXPECT_FALSE(engine.can_truncate(kSlot, kChunk + 1)) << "one rollback a batch";
   const Tokens kept(drafted.begin(), drafted.begin() + 2);
   prefill(engine, kSlot, Tokens{7});
   const auto rolled_back = decode_greedily(engine, kSlot, 1);
@@ -446,7 +446,7 @@ TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   engine.clear(kOther);
   prefill(engine, kOther, head);
   prefill(engine, kOther, drafted);
-  ASSERT_EQ(engine.cut(kOther, kChunk + 2), engine::CutAnswer::kDone);
+  ASSERT_EQ(engine.truncate(kOther, kChunk + 2), engine::TruncateAnswer::kDone);
   prefill(engine, kOther, Tokens{7});
   EXPECT_TRUE(same_bits(rolled_back, decode_greedily(engine, kOther, 1)));
   // And near the logits of a run that never drafted.
@@ -455,7 +455,7 @@ TEST(LlamaTraps, RollbackReachesOnlyIntoTheLastBatch) {
   const auto direct = decode_greedily(engine, kOther, 1);
   for (std::size_t i = 0; i < direct.size(); ++i) ASSERT_NEAR(rolled_back[i], direct[i], 0.05);
 
-  EXPECT_FALSE(engine.can_cut(kSlot, engine.length(kSlot) - 1)) << "after a single token";
+  EXPECT_FALSE(engine.can_truncate(kSlot, engine.length(kSlot) - 1)) << "after a single token";
 }
 
 // A batch writes the planes that it can use, and steps of other sizes lie between.
@@ -471,7 +471,7 @@ TEST_P(TakingBack, ReachesAsFarAsTheBatchIsLong) {
     prefill(engine, slot, random_tokens(1, 2));
     const Tokens drafted = random_tokens(4, 3);
     prefill(engine, slot, Tokens(drafted.begin(), drafted.begin() + read));
-    EXPECT_EQ(engine.cut(slot, engine.length(slot) - back), engine::CutAnswer::kDone);
+    EXPECT_EQ(engine.truncate(slot, engine.length(slot) - back), engine::TruncateAnswer::kDone);
     prefill(engine, slot, Tokens{7});
     return decode_greedily(engine, slot, 1);
   };
@@ -484,7 +484,7 @@ TEST_P(TakingBack, ReachesAsFarAsTheBatchIsLong) {
     }
   }
   prefill(engine, kSlot, random_tokens(5, 4));
-  EXPECT_FALSE(engine.can_cut(kSlot, engine.length(kSlot) - 1)) << "longer than a draft";
+  EXPECT_FALSE(engine.can_truncate(kSlot, engine.length(kSlot) - 1)) << "longer than a draft";
 }
 
 // A step may be longer than what there are planes for.
@@ -500,7 +500,7 @@ TEST_P(TakingBack, ReachesAsFarAsThePlanes) {
     const std::array<engine::DecodeStep, 1> step{
         {{slot, TokenSpan(drafted).first(static_cast<std::size_t>(read))}}};
     EXPECT_TRUE(engine.decode(step).ok());
-    EXPECT_EQ(engine.cut(slot, kChunk + 3), engine::CutAnswer::kDone);
+    EXPECT_EQ(engine.truncate(slot, kChunk + 3), engine::TruncateAnswer::kDone);
     prefill(engine, slot, Tokens{7});
     return decode_greedily(engine, slot, 1);
   };
@@ -523,8 +523,8 @@ TEST(LlamaTraps, NoRollbackAfterABatchOfSeveralSlots) {
   const std::array<engine::DecodeStep, 2> steps{
       {{kSlot, TokenSpan(sampled).first(1)}, {kOther, TokenSpan(sampled).last(1)}}};
   ASSERT_TRUE(engine.decode(steps).ok());
-  EXPECT_FALSE(engine.can_cut(kSlot, 8));
-  EXPECT_FALSE(engine.can_cut(kOther, 7));
+  EXPECT_FALSE(engine.can_truncate(kSlot, 8));
+  EXPECT_FALSE(engine.can_truncate(kOther, 7));
 }
 
 // The numbers differ with the types of the cache and with flash attention; that
@@ -563,7 +563,7 @@ TEST(LlamaRows, AttentionComesBackAtAnyToken) {
   EXPECT_EQ(engine.length(kOther), 100);
   prefill(engine, kOther, Tokens{7});
   const auto warm = decode_greedily(engine, kOther, 5);
-  ASSERT_EQ(engine.cut(kSlot, 100), engine::CutAnswer::kDone);
+  ASSERT_EQ(engine.truncate(kSlot, 100), engine::TruncateAnswer::kDone);
   prefill(engine, kSlot, Tokens{7});
   EXPECT_TRUE(same_bits(warm, decode_greedily(engine, kSlot, 5)));
 }
@@ -592,7 +592,7 @@ TEST(LlamaTraps, RollbackIsNotClaimedWhereTheArchitectureHasNone) {
   const auto model = load_tiny("qwen3next", {.rollback_depth = 3});
   EXPECT_EQ(model.engine->shape().find(PartKind::kSnapshot)->rollback_depth, 0);
   prefill(*model.engine, kSlot, random_tokens(8, 1));
-  EXPECT_FALSE(model.engine->can_cut(kSlot, 7));
+  EXPECT_FALSE(model.engine->can_truncate(kSlot, 7));
 }
 
 TEST(LlamaTraps, AStateOfAnotherModelIsRefused) {

@@ -150,7 +150,7 @@ class Rig {
     const TokenSpan kept = TokenSpan(batch).first(accepted + 1);
     held_[slot.value] = joined(held_[slot.value], kept);
     if (by_cut) {
-      CHECK(engine_->cut(slot, length_of(held_[slot.value])) == engine::CutAnswer::kDone);
+      CHECK(engine_->truncate(slot, length_of(held_[slot.value])) == engine::TruncateAnswer::kDone);
     } else if (kept.size() < batch.size()) {
       CHECK(engine_->load(slot, before).ok());
       decode(slot, kept);
@@ -416,7 +416,7 @@ TEST_P(EveryMtp, GoesBackWithinWhatIsPending) {
   it->prefill(kSlot, head_);
   it->prefill(kSlot, TokenSpan(tail_).first(3), 3);
   if (!it->engine().can_take_back(1)) GTEST_SKIP() << "the primary cannot";
-  ASSERT_EQ(it->engine().cut(kSlot, length_of(head_) + 2), engine::CutAnswer::kDone);
+  ASSERT_EQ(it->engine().truncate(kSlot, length_of(head_) + 2), engine::TruncateAnswer::kDone);
   const Tokens there = joined(head_, TokenSpan(tail_).first(2));
   EXPECT_EQ(it->mtp().follow(kSlot, {there, {}, {}}).held, length_of(there));
   it->expect_sound();

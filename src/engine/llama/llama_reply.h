@@ -57,9 +57,9 @@ class LlamaReplyFormat final : public engine::ReplyFormat {
 //                       ^ mark of the reasoning  ^ mark of the content        just fed
 //
 // Reasoning and free content run until a marker, and where they end does not depend on what they
-// say. So if a feed has added exactly the fed text to one of them, the window is cut back to its
+// say. So if a feed has added exactly the fed text to one of them, the window is shortened to its
 // mark, the first place where that happened. At that place no part of a marker was held back, so no
-// marker can begin before the cut and end behind it. Text with a whole marker in it stays in the
+// marker can begin before its new end and end behind it. Text with a whole marker in it stays in the
 // window, even if it turned out to be content: another rule may apply to what follows.
 //
 // If anything else is new, the whole text is parsed as well. If both agree, the window stays;

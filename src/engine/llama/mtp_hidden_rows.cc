@@ -48,7 +48,7 @@ void MtpHiddenRows::restart_at(TokenPos position) noexcept {
   pending_.clear();
 }
 
-void MtpHiddenRows::cut(TokenPos position) {
+void MtpHiddenRows::truncate(TokenPos position) {
   if (position == end()) return;
   std::memcpy(carried_.data(), at(position), carried_.size() * sizeof(float));
   pending_.resize(static_cast<std::size_t>(position - begin_) * carried_.size());

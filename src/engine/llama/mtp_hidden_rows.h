@@ -48,9 +48,9 @@ class MtpHiddenRows {
 
   // No rows are pending; the carried row stays, and is read with `position`.
   void restart_at(TokenPos position) noexcept;
-  // The slot was cut: the row of `position` is the carried one.
+  // The slot was truncated: the row of `position` is the carried one.
   // REQUIRES: begin() <= position <= end().
-  void cut(TokenPos position);
+  void truncate(TokenPos position);
 
   // Appends violations of MTPHIDDEN-1.
   void check(std::vector<std::string>& violations, const std::string& whose) const;

@@ -47,7 +47,7 @@ TEST(MtpHiddenRows, CarryTheLastRowWhenNoneIsPending) {
 
 TEST(MtpHiddenRows, ACutGoesBackToAPendingRow) {
   MtpHiddenRows rows = after(3);
-  rows.cut(1);
+  rows.truncate(1);
   EXPECT_EQ(rows.end(), 1);
   EXPECT_EQ(rows.at(1)[0], 1.0F);
   rows.push(row(9.0F));
@@ -77,7 +77,7 @@ TEST(MtpHiddenRows, ADamagedRowIsUnknownAtItsPositionOnly) {
   rows.push(row(4.0F));
   EXPECT_FALSE(rows.knows(3));
   EXPECT_TRUE(rows.knows(4));
-  rows.cut(3);
+  rows.truncate(3);
   EXPECT_FALSE(rows.knows(3));
   rows.restore_carried(after(3).copy_of_carried());
   EXPECT_TRUE(rows.knows(3));

@@ -25,7 +25,7 @@ void MtpRows::restart_at(TokenPos position) noexcept {
   begin_ = end_ = position;
 }
 
-bool MtpRows::cut(TokenPos position) {
+bool MtpRows::truncate(TokenPos position) {
   if (!context_->trim(slot_, position)) return false;
   end_ = std::min(end_, position);
   return true;

@@ -5,7 +5,7 @@
 //
 // The rows of tokens before `begin` cannot be made any more, because the hidden rows that they are
 // read with are gone; restore() brings them back from memory. While a draft is being computed the
-// library also holds rows from `end` on. cut() removes them.
+// library also holds rows from `end` on. truncate() removes them.
 //
 // Invariant, verified by check() while no draft is being computed:
 //   MTPROWS-1  0 <= begin <= end, and the library holds exactly the positions [begin, end)
@@ -39,7 +39,7 @@ class MtpRows {
   // A batch has made the rows up to `end`.
   void note_made(TokenPos end) { end_ = end; }
   // Removes the rows from `position` on. False: they are still there.
-  [[nodiscard]] bool cut(TokenPos position);
+  [[nodiscard]] bool truncate(TokenPos position);
 
   // Why the point's rows do not cover its tokens; null: they do.
   [[nodiscard]] const char* defect_of(const engine::CompanionPoint& point) const;

@@ -92,7 +92,7 @@ void MtpSlot::note_pending_made() {
 }
 
 bool MtpSlot::drop_drafted(TokenPos position) {
-  if (rows_.cut(position)) return true;
+  if (rows_.truncate(position)) return true;
   start_over();
   return false;
 }
@@ -129,10 +129,10 @@ engine::Followed MtpSlot::follow(const engine::CompanionPoint& point) {
 // Cuts what lies beyond `length`. False: the library refused, and nothing has changed.
 bool MtpSlot::keep_live_rows(TokenPos length) {
   if (length >= hidden_.begin()) {
-    hidden_.cut(length);
+    hidden_.truncate(length);
     return true;
   }
-  if (!rows_.cut(length)) return false;
+  if (!rows_.truncate(length)) return false;
   hidden_.restart_at(length);
   return true;
 }

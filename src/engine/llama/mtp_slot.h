@@ -15,7 +15,7 @@
 //
 // A slot is in step as long as it knows what the primary's slot holds.
 //
-// Invariants, verified by check() whenever the primary's drafts have been cut:
+// Invariants, verified by check() whenever the primary's drafts have been truncated:
 //   MTPSLOT-1  a slot in step has as many tokens as the primary's, or more: those of a decode step
 //              that was right but had to be undone
 //   MTPSLOT-2  its hidden rows reach from where its rows end to its last token, and at most

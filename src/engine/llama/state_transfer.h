@@ -28,7 +28,7 @@ class StateTransfer {
   // REQUIRES: both outlive it.
   StateTransfer(llama_context* context, const StateShape& shape, int slots);
 
-  // Whether the model has parts that cannot be cut, which a snapshot holds.
+  // Whether the model has parts that cannot be truncated, which a snapshot holds.
   [[nodiscard]] bool has_snapshots() const;
 
   // --- whole states and snapshots ---

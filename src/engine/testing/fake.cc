@@ -207,7 +207,7 @@ Result<Sampled> FakeEngine::sample_kept(std::span<const float> values, Sampler&)
   return sampled;
 }
 
-bool FakeEngine::can_cut(SlotId slot, TokenPos position) const {
+bool FakeEngine::can_truncate(SlotId slot, TokenPos position) const {
   const State& now = state(slot);
   if (position < 0 || position > now.length) return false;
   if (position == 0 || position == now.length) return true;
@@ -223,15 +223,15 @@ bool FakeEngine::can_cut(SlotId slot, TokenPos position) const {
   return true;
 }
 
-CutAnswer FakeEngine::cut(SlotId slot, TokenPos position) {
-  if (!can_cut(slot, position) || fault(FakeOperation::kCut) == FakeFault::kRefuse) {
-    return CutAnswer::kRefused;
+TruncateAnswer FakeEngine::truncate(SlotId slot, TokenPos position) {
+  if (!can_truncate(slot, position) || fault(FakeOperation::kTruncate) == FakeFault::kRefuse) {
+    return TruncateAnswer::kRefused;
   }
   State& now = state(slot);
-  if (position == now.length) return CutAnswer::kDone;
+  if (position == now.length) return TruncateAnswer::kDone;
   if (position == 0) {
     clear(slot);
-    return CutAnswer::kDone;
+    return TruncateAnswer::kDone;
   }
   const auto removed = static_cast<std::size_t>(now.length - position);
   if (has(PartKind::kSnapshot)) now.recurrent = now.undo[now.undo.size() - removed];
@@ -240,7 +240,7 @@ CutAnswer FakeEngine::cut(SlotId slot, TokenPos position) {
   now.length = position;
   now.outputs.clear();
   now.undo.clear();
-  return CutAnswer::kDone;
+  return TruncateAnswer::kDone;
 }
 
 bool FakeEngine::can_take_back(TokenPos count) const {
@@ -253,7 +253,7 @@ void FakeEngine::clear(SlotId slot) { state(slot) = State{}; }
 Result<SavedState> FakeEngine::save(SlotId slot, SaveScope scope) const {
   const State& now = state(slot);
   if (now.length == 0) return invalid_argument("slot", "An empty slot has no state to save.");
-  if (scope == SaveScope::kSnapshot && shape_.cuts_anywhere()) {
+  if (scope == SaveScope::kSnapshot && shape_.truncates_anywhere()) {
     return Error{ErrorCode::kUnsupported, "This model's state has no part to snapshot.", ""};
   }
   const FakeFault wanted = fault(FakeOperation::kSave);
@@ -355,7 +355,7 @@ Result<void> FakeEngine::restore(SlotId slot, const RestorePoint& point) {
   }
   fresh.length = length;
   state(slot) = std::move(fresh);
-  if (shape_.cuts_anywhere()) return {};
+  if (shape_.truncates_anywhere()) return {};
   if (!point.snapshot || point.snapshot->length != length) {
     return refuse("its snapshot is of another length.");
   }

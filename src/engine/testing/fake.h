@@ -24,11 +24,11 @@ namespace holdfast::engine {
 
 enum class FakeKind { kAttention, kWindowed, kRecurrent, kHybrid };
 
-enum class FakeOperation { kPrefill, kDecode, kCut, kSave, kLoad };
+enum class FakeOperation { kPrefill, kDecode, kTruncate, kSave, kLoad };
 enum class FakeFault {
   kNone,
   kFail,     // the operation returns an Error and empties its slots
-  kRefuse,   // cut() only: kRefused although it would be possible
+  kRefuse,   // truncate() only: kRefused although it would be possible
   kCorrupt,  // save() only: one byte is wrong and the checksum does not know
   kWrong,    // save() only: one byte is wrong and the checksum agrees
 };
@@ -71,8 +71,8 @@ class FakeEngine final : public Engine {
   [[nodiscard]] std::size_t logits_count() const override;
   [[nodiscard]] Result<Sampled> sample_kept(std::span<const float> logits,
                                             Sampler& sampler) override;
-  [[nodiscard]] CutAnswer cut(SlotId slot, TokenPos position) override;
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override;
+  [[nodiscard]] TruncateAnswer truncate(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override;
   void clear(SlotId slot) override;
   [[nodiscard]] Result<SavedState> save(SlotId slot, SaveScope scope) const override;
   [[nodiscard]] Result<void> load(SlotId slot, const SavedStateView& saved) override;

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, FakeKinds,
 TEST(Fake, AttentionIsCutAnywhere) {
   FakeEngine engine({.kind = FakeKind::kAttention});
   ASSERT_TRUE(engine.prefill(kSlot, letters("abcdef"), LogitsOf::kNone).ok());
-  ASSERT_EQ(engine.cut(kSlot, 3), CutAnswer::kDone);
+  ASSERT_EQ(engine.truncate(kSlot, 3), TruncateAnswer::kDone);
   ASSERT_TRUE(engine.prefill(kOther, letters("abc"), LogitsOf::kNone).ok());
   EXPECT_EQ(continue_greedily(engine, kSlot), continue_greedily(engine, kOther));
 }
@@ -105,16 +105,16 @@ TEST(Fake, AttentionIsCutAnywhere) {
 TEST(Fake, RecurrentStateRefusesToGoBack) {
   FakeEngine engine({.kind = FakeKind::kHybrid});
   ASSERT_TRUE(engine.prefill(kSlot, letters("abcdef"), LogitsOf::kNone).ok());
-  EXPECT_EQ(engine.cut(kSlot, 3), CutAnswer::kRefused);
+  EXPECT_EQ(engine.truncate(kSlot, 3), TruncateAnswer::kRefused);
   EXPECT_EQ(engine.length(kSlot), 6);
 }
 
 TEST(Fake, RollbackReachesAsFarAsTheLastChunk) {
   FakeEngine engine({.kind = FakeKind::kHybrid, .rollback_depth = 3});
   ASSERT_TRUE(engine.prefill(kSlot, letters("abc"), LogitsOf::kNone).ok());
-  EXPECT_TRUE(engine.can_cut(kSlot, 1));
+  EXPECT_TRUE(engine.can_truncate(kSlot, 1));
   ASSERT_TRUE(engine.prefill(kSlot, letters("d"), LogitsOf::kNone).ok());
-  EXPECT_FALSE(engine.can_cut(kSlot, 3)) << "one token leaves no plane to go back to";
+  EXPECT_FALSE(engine.can_truncate(kSlot, 3)) << "one token leaves no plane to go back to";
 }
 
 TEST(Fake, SnapshotBringsAHybridBack) {
@@ -131,9 +131,9 @@ TEST(Fake, SnapshotBringsAHybridBack) {
 TEST(Fake, WindowIsCutOnlyWhileItIsHeld) {
   FakeEngine engine({.kind = FakeKind::kWindowed, .chunk_tokens_max = 64, .window = 4});
   ASSERT_TRUE(engine.prefill(kSlot, letters("abcd"), LogitsOf::kNone).ok());
-  EXPECT_TRUE(engine.can_cut(kSlot, 2));
+  EXPECT_TRUE(engine.can_truncate(kSlot, 2));
   ASSERT_TRUE(engine.prefill(kSlot, letters("efgh"), LogitsOf::kNone).ok());
-  EXPECT_FALSE(engine.can_cut(kSlot, 6));
+  EXPECT_FALSE(engine.can_truncate(kSlot, 6));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct DraftWorld {
   double longer = 0.0;   // until then each step takes longer, by this share in the end
   int alone_every =
       0;  // not 0: for this many steps, and then not for as many, only the first slot writes
-  bool copied = false;   // what is wrong cannot be cut: the state before it is brought back
+  bool copied = false;   // what is wrong cannot be truncated: the state before it is brought back
   double back_ms = 0.0;  // which takes this long
 };
 

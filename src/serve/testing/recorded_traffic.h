@@ -201,7 +201,7 @@ class RecordedTraffic {
   engine::FakeFault fault(engine::FakeOperation operation) {
     if (!chance(40)) return engine::FakeFault::kNone;
     switch (operation) {
-      case engine::FakeOperation::kCut: return engine::FakeFault::kRefuse;
+      case engine::FakeOperation::kTruncate: return engine::FakeFault::kRefuse;
       case engine::FakeOperation::kSave:
         return chance(2) ? engine::FakeFault::kFail : engine::FakeFault::kCorrupt;
       default: return chance(4) ? engine::FakeFault::kFail : engine::FakeFault::kNone;

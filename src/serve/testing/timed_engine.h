@@ -68,11 +68,11 @@ class TimedEngine final : public engine::Engine {
                                                     engine::Sampler& sampler) override {
     return fake_.sample_kept(logits, sampler);
   }
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override {
-    return fake_.cut(slot, position);
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override {
+    return fake_.truncate(slot, position);
   }
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
-    return fake_.can_cut(slot, position);
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override {
+    return fake_.can_truncate(slot, position);
   }
   void clear(SlotId slot) override { fake_.clear(slot); }
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,

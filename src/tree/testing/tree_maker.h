@@ -31,7 +31,7 @@ class TreeMaker {
   }
   [[nodiscard]] bool one_in(unsigned n) { return below(n) == 0; }
 
-  // A known path cut somewhere and continued at random, or a new one.
+  // A known path shortened and continued at random, or a new one.
   [[nodiscard]] KnownPath path(const std::vector<KnownPath>& known) {
     KnownPath made{.space = {0, below(2)}, .tokens = {}};
     if (!known.empty() && !one_in(10)) made = known[below(static_cast<unsigned>(known.size()))];
