@@ -200,14 +200,14 @@ class Reader {
     if (const auto known = session.ids.find(local); known != session.ids.end()) {
       return known->second;
     }
-    const std::size_t place = session.before.size();
-    const bool shared = session.first && place < session.shared_blocks;
+    const std::size_t index = session.before.size();
+    const bool shared = session.first && index < session.shared_blocks;
     BlockId id = 0;
-    if (shared && place < session.group->size()) {
-      id = (*session.group)[place];
+    if (shared && index < session.group->size()) {
+      id = (*session.group)[index];
     } else {
       id = next_id_++;
-      if (shared && place == session.group->size()) session.group->push_back(id);
+      if (shared && index == session.group->size()) session.group->push_back(id);
     }
     session.ids.emplace(local, id);
     return id;
@@ -224,9 +224,9 @@ class Reader {
   }
 
   BlockId global_id(std::int64_t id) {
-    const auto [place, added] = ids_.emplace(id, next_id_);
+    const auto [entry, added] = ids_.emplace(id, next_id_);
     if (added) ++next_id_;
-    return place->second;
+    return entry->second;
   }
 
   // -- both --------------------------------------------------------------------------

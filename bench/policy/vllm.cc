@@ -57,12 +57,12 @@ class Vllm final : public Policy {
   [[nodiscard]] Index& index(Kind kind) { return kind == Kind::kRows ? rows_ : states_; }
 
   void use(Prefix prefix, Kind kind) {
-    const auto [place, added] = index(kind).try_emplace(prefix.key());
+    const auto [entry, added] = index(kind).try_emplace(prefix.key());
     if (!added) {
-      order_.splice(order_.end(), order_, place->second);
+      order_.splice(order_.end(), order_, entry->second);
       return;
     }
-    place->second = order_.insert(order_.end(), {prefix.key(), kind});
+    entry->second = order_.insert(order_.end(), {prefix.key(), kind});
     held_ += weight(kind);
     served_.written += weight(kind);
     served_.states += kind == Kind::kState ? 1 : 0;

@@ -61,7 +61,7 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     PreparedChoice choice;
     choice.request = make_request(options, model_request.prompt, model_request.space);
     choice.request.history_tokens = model_request.history_tokens;
-    choice.request.answer_place = model_request.answer_place;
+    choice.request.answer_context = model_request.answer_context;
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
     choice.request.header_end = model_request.header_end;
@@ -105,7 +105,7 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
         backend.history->tokenize(space, *backend.text, chat->prompt);
     first.prompt = std::move(tokenized.tokens);
     first.history_tokens = tokenized.kept;
-    first.answer_place = std::move(tokenized.place);
+    first.answer_context = std::move(tokenized.context);
   } else {
     first.prompt = backend.text->tokenize(chat->prompt, true, true);
   }

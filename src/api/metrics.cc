@@ -58,9 +58,9 @@ class MetricsWriter {
 };
 
 template <typename Visit>
-void each_place(const DraftCounts& drafts, const Visit& visit) {
-  for (std::size_t i = 0; i < drafts.places.size() && drafts.places[i].tried > 0; ++i) {
-    visit(drafts.places[i], "place=\"" + std::to_string(i + 1) + "\"");
+void each_rank(const DraftCounts& drafts, const Visit& visit) {
+  for (std::size_t i = 0; i < drafts.ranks.size() && drafts.ranks[i].tried > 0; ++i) {
+    visit(drafts.ranks[i], "place=\"" + std::to_string(i + 1) + "\"");
   }
 }
 
@@ -125,13 +125,13 @@ void write_drafts(MetricsWriter& out, const serve::SchedulerStatus& server) {
       .sample(server.drafts.accepted, companion);
   auto& tried = out.counter("holdfast_draft_place_tried_total",
                             "Drafted tokens whose turn came, by their place in the draft.");
-  each_place(server.drafts, [&](const DraftCounts::Place& place, const std::string& label) {
-    tried.sample(place.tried, label);
+  each_rank(server.drafts, [&](const DraftCounts::Rank& rank, const std::string& label) {
+    tried.sample(rank.tried, label);
   });
   auto& accepted =
       out.counter("holdfast_draft_place_accepted_total", "Of those, how many the model chose.");
-  each_place(server.drafts, [&](const DraftCounts::Place& place, const std::string& label) {
-    accepted.sample(place.accepted, label);
+  each_rank(server.drafts, [&](const DraftCounts::Rank& rank, const std::string& label) {
+    accepted.sample(rank.accepted, label);
   });
 }
 

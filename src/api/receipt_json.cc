@@ -103,16 +103,16 @@ void append_companion(std::string& out, const cache::CompanionReceipt& companion
   append_text_or_null(object, "missing", companion.missing);
   append_count(object, "drafted", companion.drafts.drafted);
   append_count(object, "accepted", companion.drafts.accepted);
-  std::string& places = object.key("by_place");
-  places += '[';
-  for (const DraftCounts::Place& place : companion.drafts.places) {
-    if (place.tried == 0) break;
-    if (places.back() != '[') places += ',';
-    ObjectWriter one(places);
-    append_count(one, "tried", place.tried);
-    append_count(one, "accepted", place.accepted);
+  std::string& ranks = object.key("by_place");
+  ranks += '[';
+  for (const DraftCounts::Rank& rank : companion.drafts.ranks) {
+    if (rank.tried == 0) break;
+    if (ranks.back() != '[') ranks += ',';
+    ObjectWriter one(ranks);
+    append_count(one, "tried", rank.tried);
+    append_count(one, "accepted", rank.accepted);
   }
-  places += ']';
+  ranks += ']';
 }
 
 void append_receipt(std::string& out, const cache::Receipt& receipt, const engine::TextModel& text,

@@ -194,7 +194,7 @@ bool is_trimmed(std::string_view known, std::string_view sent) {
 
 // --- sentences ----------------------------------------------------------------
 
-std::string place_of(const Difference& difference) {
+std::string where_is(const Difference& difference) {
   if (difference.message < 0) return "The prompt at token " + std::to_string(difference.position);
   return "Message " + std::to_string(difference.message) + " (" + role_name(difference.role) + ")";
 }
@@ -206,19 +206,19 @@ std::string changed_from(const WordPair& words) {
 std::string system_advice(const Difference& difference, std::string_view known,
                           std::string_view sent) {
   const WordPair words = first_differing_words(known, sent);
-  const std::string place = place_of(difference);
+  const std::string where = where_is(difference);
   if (is_reordered(known, sent)) {
-    return place + " holds the same words in another order" + changed_from(words) +
+    return where + " holds the same words in another order" + changed_from(words) +
            ": keep tools and instructions in one order, or all that follows is read again.";
   }
   const bool tools = difference.message >= 0 && is_tool_text(known) && is_tool_text(sent);
   if (is_volatile(words) && (!tools || words.sent.size() >= kDateCharactersMin)) {
-    return place + " holds something that changes" + changed_from(words) +
+    return where + " holds something that changes" + changed_from(words) +
            ": move clocks, dates and ids to its end or into the last user message, or all that "
            "follows is read again.";
   }
   if (tools) {
-    return place + " lists other tools than before" + changed_from(words) +
+    return where + " lists other tools than before" + changed_from(words) +
            ": send the same tools in the same order with each request, or all that follows is "
            "read again.";
   }
@@ -227,20 +227,20 @@ std::string system_advice(const Difference& difference, std::string_view known,
 
 std::string assistant_advice(const Difference& difference, std::string_view known,
                              std::string_view sent, TokenPos lost) {
-  const std::string place = place_of(difference);
+  const std::string where = where_is(difference);
   if (reasoning_left_out(difference, known, sent)) {
     if (lost < kReasoningWorthMentioning) return "";
-    return place +
+    return where +
            " came back without its reasoning, which costs only the reading of its answer and of "
            "what follows; to keep it, send reasoning_content back in the history and set "
            "\"chat_template_kwargs\": {\"preserve_thinking\": true}.";
   }
   if (is_trimmed(known, sent)) {
-    return place +
+    return where +
            " came back with other white space than the model wrote: send answers back "
            "unchanged, untrimmed.";
   }
-  return place + " is not what the model wrote" +
+  return where + " is not what the model wrote" +
          changed_from({skip_space(known), skip_space(sent)}) + ": send answers back unchanged.";
 }
 
@@ -255,7 +255,7 @@ std::string difference_advice(const Receipt& receipt, std::string_view known,
     case Role::kSystem: return system_advice(difference, known, sent);
     case Role::kAssistant: return assistant_advice(difference, known, sent, lost);
     case Role::kTool:
-      return place_of(difference) +
+      return where_is(difference) +
              " was shortened or changed after it had been sent: change tool results before they "
              "are first sent, or many at once, because all that follows is read again.";
     case Role::kUser: return "";  // another question, or an edit: both are meant

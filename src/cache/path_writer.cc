@@ -75,15 +75,15 @@ void PathWriter::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
   if (!facts) return note_trouble(facts.error().message);
   blob.saves = saves ? *saves : at.plan().rows_save(facts->bytes);
   if (store_.holds(*facts)) return;
-  const ByteCount place = saves ? facts->bytes : 0;  // rows count until they are written
+  const ByteCount place_bytes = saves ? facts->bytes : 0;  // rows count until they are written
   const auto answer = store_.put(blob, at.moment());
-  if (!answer) return note_trouble(answer.error().message, place);
+  if (!answer) return note_trouble(answer.error().message, place_bytes);
   if (*answer == tier::PutAnswer::kDeclined && store_.stats().full) {
-    return note_trouble("the volume is full", place);
+    return note_trouble("the volume is full", place_bytes);
   }
   // There was room when this began.
   if (*answer == tier::PutAnswer::kDeclined && !at.core_written()) {
-    give_up("there is no room any more", place);
+    give_up("there is no room any more", place_bytes);
   }
   if (pace_.end_trouble() && on_trouble) on_trouble("");
   if (*answer != tier::PutAnswer::kStored) return;
@@ -92,15 +92,15 @@ void PathWriter::put(AnyBlob& blob, std::optional<std::uint64_t> saves) {
 }
 
 // The rest of the path is given up: the next one that goes this way brings it along.
-void PathWriter::note_trouble(const std::string& what, ByteCount place) {
+void PathWriter::note_trouble(const std::string& what, ByteCount place_bytes) {
   if (pace_.begin_trouble() && on_trouble) on_trouble(what);
-  give_up(what, place);
+  give_up(what, place_bytes);
   pace_.pause_after_failure(clock_.now());
 }
 
-// What has been written stays. `place`: bytes of the place that it failed at.
-void PathWriter::give_up(const std::string& why, ByteCount place) {
-  const ByteCount left = at_hand_->bytes_left() + place;
+// What has been written stays. `place_bytes`: of the place that it failed at.
+void PathWriter::give_up(const std::string& why, ByteCount place_bytes) {
+  const ByteCount left = at_hand_->bytes_left() + place_bytes;
   at_hand_->give_up(store_);
   ++not_written_.given_up.paths;
   not_written_.given_up.bytes += left;

@@ -71,8 +71,8 @@ class PathWriter {
   template <typename AnyBlob>
   void put(AnyBlob& blob, std::optional<std::uint64_t> saves);
   void let_steps_wait(const PathPart& part);
-  void note_trouble(const std::string& what, ByteCount place = 0);
-  void give_up(const std::string& why, ByteCount place);
+  void note_trouble(const std::string& what, ByteCount place_bytes = 0);
+  void give_up(const std::string& why, ByteCount place_bytes);
 
   tier::BlobStore& store_;
   const env::Clock& clock_;

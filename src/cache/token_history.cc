@@ -123,7 +123,7 @@ TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& 
                                        std::string_view prompt) {
   const Turns turns(space, prompt, turn_ends_of(text));
   TokenizedPrompt result;
-  result.place = {space, turns.open_seed, std::string(prompt.substr(turns.open_begin))};
+  result.context = {space, turns.open_seed, std::string(prompt.substr(turns.open_begin))};
   const std::vector<Splice> splices = find(space, turns);
   auto spliced = splices.empty() ? std::nullopt : splice(text, prompt, splices);
   if (!spliced) {
@@ -171,15 +171,15 @@ std::optional<Tokens> TokenHistory::splice(const engine::TextModel& text, std::s
   return tokens;
 }
 
-bool TokenHistory::remember(const AnswerPlace& place, const engine::TextModel& text,
+bool TokenHistory::remember(const AnswerContext& context, const engine::TextModel& text,
                             TokenSpan answer) {
   const std::vector<TurnEnd> ends = turn_ends_of(text);
   const std::string said = text.detokenize(answer);
-  const std::string turn = place.opening + said;
+  const std::string turn = context.opening + said;
   if (said.empty() || ends.empty() || !is_one_turn(turn, ends)) return false;
-  const Answer made{.key = hash_text(turn, place.conversation),
-                    .space = place.space,
-                    .opening_bytes = place.opening.size(),
+  const Answer made{.key = hash_text(turn, context.conversation),
+                    .space = context.space,
+                    .opening_bytes = context.opening.size(),
                     .text_bytes = said.size(),
                     .ids = Tokens(answer.begin(), answer.end())};
   if (!insert(made)) return false;

@@ -73,8 +73,8 @@ struct HistoryUsage {
   bool operator==(const HistoryUsage&) const = default;
 };
 
-// Where an answer begins. Made by tokenize(), given back to remember().
-struct AnswerPlace {
+// What an answer follows. Made by tokenize(), given back to remember().
+struct AnswerContext {
   SpaceKey space;
   std::uint64_t conversation = 0;  // key of the turns before
   std::string opening;             // the prompt's text since the last turn end
@@ -82,8 +82,8 @@ struct AnswerPlace {
 
 struct TokenizedPrompt {
   Tokens tokens;
-  TokenPos kept = 0;  // ids that are as they were sampled
-  AnswerPlace place;  // of the answer to this prompt
+  TokenPos kept = 0;      // ids that are as they were sampled
+  AnswerContext context;  // of the answer to this prompt
 };
 
 class TokenHistory {
@@ -91,15 +91,15 @@ class TokenHistory {
   explicit TokenHistory(HistoryLimits limits = {}) : limits_(limits) {}
 
   // Tokenises a rendered prompt, control tokens parsed and special ones added,
-  // with the ids of remembered answers in their places.
+  // with the ids of remembered answers where these stand.
   [[nodiscard]] TokenizedPrompt tokenize(SpaceKey space, const engine::TextModel& text,
                                          std::string_view prompt);
 
   // `answer`: the sampled ids without the one that ended the turn. What was
-  // remembered for the same text in the same place is replaced: of two ways to
+  // remembered for the same text in the same context is replaced: of two ways to
   // say it, the later one is more likely to be in memory still.
   // False: not remembered, see above.
-  bool remember(const AnswerPlace& place, const engine::TextModel& text, TokenSpan answer);
+  bool remember(const AnswerContext& context, const engine::TextModel& text, TokenSpan answer);
 
   // Takes back what on_remembered was told of, perhaps in another life of the server.
   // False: it is none that could be used here.

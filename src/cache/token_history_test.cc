@@ -133,7 +133,7 @@ class TokenHistoryTest : public ::testing::Test {
   }
   // `answer` is what the model said to `prompt`.
   bool say(std::string_view prompt, TokenSpan answer, SpaceKey space = kSpace) {
-    return history_.remember(tokenize(prompt, space).place, text_, answer);
+    return history_.remember(tokenize(prompt, space).context, text_, answer);
   }
   [[nodiscard]] Tokens plain(std::string_view prompt) const {
     return text_.tokenize(prompt, true, true);
@@ -284,7 +284,7 @@ TokenizedPrompt after_one_answer(const engine::TextModel& text, const std::strin
                                  const std::string& next) {
   TokenHistory history;
   EXPECT_TRUE(
-      history.remember(history.tokenize(kSpace, text, prompt).place, text, ids({"a", "b"})));
+      history.remember(history.tokenize(kSpace, text, prompt).context, text, ids({"a", "b"})));
   return history.tokenize(kSpace, text, next);
 }
 
@@ -353,7 +353,7 @@ TEST(TokenHistoryHabits, WithoutTurnEndsNothingIsRemembered) {
   const GreedyText text({.no_ends = true});
   TokenHistory history;
   const auto asked = history.tokenize(kSpace, text, ask("hi"));
-  EXPECT_FALSE(history.remember(asked.place, text, ids({"a", "b"})));
+  EXPECT_FALSE(history.remember(asked.context, text, ids({"a", "b"})));
   EXPECT_EQ(history.tokenize(kSpace, text, go_on(ask("hi"), "ab")).kept, 0);
 }
 
@@ -362,7 +362,7 @@ TEST(TokenHistoryHabits, BytesAsTokens) {
   TokenHistory history;
   const std::string prompt = "<s>user:hi</s><s>assistant:";
   const auto asked = history.tokenize(kSpace, text, prompt);
-  ASSERT_TRUE(history.remember(asked.place, text, text.tokenize("hello", false, false)));
+  ASSERT_TRUE(history.remember(asked.context, text, text.tokenize("hello", false, false)));
   const std::string next = prompt + "hello</s><s>user:and?</s><s>assistant:";
   EXPECT_EQ(history.tokenize(kSpace, text, next).kept, 5);
   EXPECT_EQ(history.tokenize(kSpace, text, next).tokens, text.tokenize(next, true, true));
@@ -374,8 +374,8 @@ std::string numbered(int i) { return ask(std::to_string(i)); }
 
 bool say_ab(TokenHistory& history, int i) {
   const GreedyText text;
-  const auto place = history.tokenize(kSpace, text, numbered(i)).place;
-  return history.remember(place, text, ids({"a", "b"}));
+  const auto context = history.tokenize(kSpace, text, numbered(i)).context;
+  return history.remember(context, text, ids({"a", "b"}));
 }
 
 TokenPos kept(TokenHistory& history, int i) {
@@ -399,8 +399,8 @@ TEST(HISTORY1, AConversationLosesItsLastAnswerFirst) {
   const GreedyText text;
   ASSERT_TRUE(say_ab(history, 1));
   const std::string second = go_on(numbered(1), "ab");
-  const auto place = history.tokenize(kSpace, text, second).place;
-  ASSERT_TRUE(history.remember(place, text, ids({"a", "bc"})));
+  const auto context = history.tokenize(kSpace, text, second).context;
+  ASSERT_TRUE(history.remember(context, text, ids({"a", "bc"})));
   const std::string third = go_on(second, "abc");
   ASSERT_EQ(history.tokenize(kSpace, text, third).kept, 4);
   ASSERT_TRUE(say_ab(history, 2));
@@ -420,8 +420,8 @@ TEST(HISTORY2, WhatNeverFitsIsDeclinedAndMovesNothing) {
   TokenHistory history({.bytes_max = TokenHistory::cost(2)});
   const GreedyText text;
   ASSERT_TRUE(say_ab(history, 1));
-  const auto place = history.tokenize(kSpace, text, ask("hi")).place;
-  EXPECT_FALSE(history.remember(place, text, ids({"a", "b", "c"})));
+  const auto context = history.tokenize(kSpace, text, ask("hi")).context;
+  EXPECT_FALSE(history.remember(context, text, ids({"a", "b", "c"})));
   EXPECT_EQ(kept(history, 1), 2);
   TokenHistory nothing({.answers_max = 0});
   EXPECT_FALSE(say_ab(nothing, 1));
@@ -531,7 +531,7 @@ class HistoryWorld {
     EXPECT_EQ(text_.detokenize(result.tokens), "<bos>" + prompt) << "HISTORY-5";
     if (random_() % 3 == 0) return;
     const Tokens answer = some_answer();
-    EXPECT_EQ(history_.remember(result.place, text_, answer),
+    EXPECT_EQ(history_.remember(result.context, text_, answer),
               naive_.remember(space, prompt, answer));
     EXPECT_EQ(history_.usage(), naive_.usage());
     EXPECT_EQ(history_.check(), std::vector<std::string>{});

@@ -21,7 +21,7 @@ struct OutsideFile {
 };
 
 // The folder that a file outside of the cache lies in, and its name there.
-Result<OutsideFile> place_outside(const std::string& file) {
+Result<OutsideFile> file_outside(const std::string& file) {
   const fs::path path(file);
   const std::string name = path.filename().string();
   if (name.empty() || name == "." || name == "..")
@@ -76,7 +76,7 @@ Result<CacheAnswer> export_cache(const CacheCommandOptions& options,
     if (!found) return found.error();
     space = *found;
   }
-  auto target = place_outside(options.file);
+  auto target = file_outside(options.file);
   if (!target) return target.error();
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(options.file, ignored)))
@@ -104,9 +104,9 @@ Result<CacheAnswer> import_file(const CacheCommandOptions& options,
                                 const CacheCommandWorld& world) {
   std::error_code error;
   const fs::path real = fs::canonical(options.file, error);
-  auto place = place_outside(error ? options.file : real.string());
-  if (!place) return place.error();
-  auto file = tier::uninterrupted([&] { return place->folder->open(place->name); });
+  auto outside = file_outside(error ? options.file : real.string());
+  if (!outside) return outside.error();
+  auto file = tier::uninterrupted([&] { return outside->folder->open(outside->name); });
   if (!file.ok())
     return failure(
         ErrorCode::kIo,

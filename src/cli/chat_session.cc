@@ -48,8 +48,8 @@ Result<void> unless_cancelled(const Error& error) {
 // How far loading has come, where the server tells; negative where it does not.
 double loading_progress(const ClientResponse& response) {
   const Json body = lenient_json(response.body);
-  for (const Json* place : {&body, &child_of(body, "error")}) {
-    if (place->is_object() && place->contains("progress")) return number_at(*place, "progress");
+  for (const Json* part : {&body, &child_of(body, "error")}) {
+    if (part->is_object() && part->contains("progress")) return number_at(*part, "progress");
   }
   return -1.0;
 }

@@ -81,7 +81,7 @@ std::string config_value(std::string_view text) {
   return std::string(trim(text.substr(0, comment)));
 }
 
-Error unknown_key(const std::string& key, const std::string& place, const OptionNames& names) {
+Error unknown_key(const std::string& key, const std::string& where, const OptionNames& names) {
   std::vector<std::string> known;
   for (const NamedOption& named : names.all()) {
     if (named.name.starts_with("--")) known.push_back(named.name.substr(2));
@@ -89,24 +89,24 @@ Error unknown_key(const std::string& key, const std::string& place, const Option
   std::erase(known, key);  // an option that is not for files
   const std::string nearest = nearest_name(key, known);
   return invalid_argument(key,
-                          place + ": unknown key " + key +
+                          where + ": unknown key " + key +
                               did_you_mean(nearest, "; keys are long option names without dashes"));
 }
 
-Result<GivenOption> take_config_line(std::string_view line, const std::string& place,
+Result<GivenOption> take_config_line(std::string_view line, const std::string& where,
                                      const OptionNames& names) {
   const auto equals = line.find('=');
   const std::string key(trim(line.substr(0, equals)));
   const auto named = names.find("--" + key);
   if (!named || named->option->support == Support::kCommandLineOnly || key == "config")
-    return unknown_key(key, place, names);
+    return unknown_key(key, where, names);
   if (equals == std::string_view::npos && !is_flag(*named->option)) {
     return invalid_argument(
-        key, place + ": " + key + " needs a value: " + key + " = " + named->option->value);
+        key, where + ": " + key + " needs a value: " + key + " = " + named->option->value);
   }
   const std::string value =
       equals == std::string_view::npos ? "on" : config_value(line.substr(equals + 1));
-  return GivenOption{named->option, key, named->value(value), place + ": " + key};
+  return GivenOption{named->option, key, named->value(value), where + ": " + key};
 }
 
 Result<GivenOptions> from_config(const std::string& path, const FileReader& files,
@@ -117,14 +117,14 @@ Result<GivenOptions> from_config(const std::string& path, const FileReader& file
   std::istringstream lines(text.value());
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
-    const std::string place = path + ":" + std::to_string(++number);
+    const std::string where = path + ":" + std::to_string(++number);
     const std::string_view content = trim(line);
     if (content.empty() || content.starts_with('#') || content == "[serve]") continue;
     if (content.starts_with('[')) {
-      return invalid_argument("config", place + ": unknown section " + std::string(content) +
+      return invalid_argument("config", where + ": unknown section " + std::string(content) +
                                             "; the only one is [serve]");
     }
-    auto taken = take_config_line(content, place, names);
+    auto taken = take_config_line(content, where, names);
     if (!taken) return taken.error();
     all.push_back(std::move(taken).value());
   }

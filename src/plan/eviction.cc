@@ -23,22 +23,22 @@ namespace holdfast::plan {
 
 namespace {
 
-enum class PlaceKind { kInterior, kTip, kTipAfterToolCall, kProven };
+enum class ReuseKind { kInterior, kTip, kTipAfterToolCall, kProven };
 
-PlaceKind kind_of(const tree::NodeFacts& facts, Growing growing) {
+ReuseKind kind_of(const tree::NodeFacts& facts, Growing growing) {
   const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
-  if (shared && facts.hits > 1) return PlaceKind::kProven;
+  if (shared && facts.hits > 1) return ReuseKind::kProven;
   const bool wanted = (facts.hints.has(Hint::kTip) && !facts.left_behind) || facts.latest_prompt;
-  if (!wanted || facts.node == growing.node) return PlaceKind::kInterior;
-  return facts.hints.has(Hint::kToolCall) ? PlaceKind::kTipAfterToolCall : PlaceKind::kTip;
+  if (!wanted || facts.node == growing.node) return ReuseKind::kInterior;
+  return facts.hints.has(Hint::kToolCall) ? ReuseKind::kTipAfterToolCall : ReuseKind::kTip;
 }
 
-ReuseOdds odds_of(PlaceKind kind, const tree::NodeFacts& facts, const EvictionPolicy& policy) {
+ReuseOdds odds_of(ReuseKind kind, const tree::NodeFacts& facts, const EvictionPolicy& policy) {
   switch (kind) {
-    case PlaceKind::kInterior: break;
-    case PlaceKind::kTip: return policy.tip;
-    case PlaceKind::kTipAfterToolCall: return policy.tip_after_tool_call;
-    case PlaceKind::kProven: return {policy.proven.weight * facts.hits, policy.proven.tau_s};
+    case ReuseKind::kInterior: break;
+    case ReuseKind::kTip: return policy.tip;
+    case ReuseKind::kTipAfterToolCall: return policy.tip_after_tool_call;
+    case ReuseKind::kProven: return {policy.proven.weight * facts.hits, policy.proven.tau_s};
   }
   return policy.interior;
 }
@@ -48,12 +48,12 @@ double value_of(double wanted, TokenPos tokens, ByteCount bytes) {
 }
 
 // How likely it is to be wanted soon.
-double wanted(PlaceKind kind, const tree::NodeFacts& facts, tree::Tick last_use,
+double wanted(ReuseKind kind, const tree::NodeFacts& facts, tree::Tick last_use,
               const RoomRequest& room, const EvictionPolicy& policy) {
   const ReuseOdds odds = odds_of(kind, facts, policy);
   if (room.loop != nullptr) {
     const std::uint64_t age = room.loop->age(last_use);
-    if (kind == PlaceKind::kProven) return odds.weight / static_cast<double>(age + 1);
+    if (kind == ReuseKind::kProven) return odds.weight / static_cast<double>(age + 1);
     return odds.weight * room.loop->density(age);
   }
   const tree::Tick now = room.now;
@@ -140,7 +140,7 @@ class Candidates {
   [[nodiscard]] std::optional<Candidate> as_snapshot(const tree::NodeFacts& facts) const {
     if (!facts.has_snapshot || facts.pinned) return std::nullopt;
     const Growing growing{is_growing(facts) ? facts.node : tree::NodeId{}};
-    const bool interior = kind_of(facts, growing) == PlaceKind::kInterior;
+    const bool interior = kind_of(facts, growing) == ReuseKind::kInterior;
     return Candidate{.value = snapshot_value(facts, request_, policy_, growing),
                      .last_use = facts.snapshot_last_use,
                      .position = facts.range.end,

@@ -390,7 +390,7 @@ class Judge {
       for (const Choice& other : all) {
         if (!all_looked_at) break;
         if (other.value * (1 + 1e-12) < chosen->value) return "EVICT-2: not the least";
-        if (other.value == 0 && place_of(other) < place_of(*chosen))
+        if (other.value == 0 && order_of(other) < order_of(*chosen))
           return "EVICT-2: not the oldest";
       }
       if (victim.reason != chosen->reason) return "another reason";
@@ -408,7 +408,7 @@ class Judge {
 
  private:
   // Among dead weight.
-  static std::pair<tree::Tick, TokenPos> place_of(const Choice& choice) {
+  static std::pair<tree::Tick, TokenPos> order_of(const Choice& choice) {
     return {choice.facts.last_use, -choice.facts.range.end};
   }
   static bool begins_with(const Tokens& tokens, const Tokens& prefix) {

@@ -9,8 +9,8 @@ namespace holdfast::plan {
 namespace {
 
 void insert(std::vector<TokenPos>& cuts, TokenPos cut) {
-  const auto place = std::ranges::lower_bound(cuts, cut);
-  if (place == cuts.end() || *place != cut) cuts.insert(place, cut);
+  const auto at = std::ranges::lower_bound(cuts, cut);
+  if (at == cuts.end() || *at != cut) cuts.insert(at, cut);
 }
 
 // The end of the header instead of the cut before it, where one chunk can hold both.
@@ -57,8 +57,8 @@ std::vector<TokenPos> run_cuts(const RunCutsInput& input) {
   const auto first = std::ranges::upper_bound(input.grid, input.begin);
   std::vector<TokenPos> cuts(first, input.grid.end());
   if (!cuts.empty() && cuts.back() == input.prompt_length) cuts.pop_back();
-  const auto inside = [&](std::optional<TokenPos> place) {
-    return place && *place > input.begin && *place < input.prompt_length;
+  const auto inside = [&](std::optional<TokenPos> position) {
+    return position && *position > input.begin && *position < input.prompt_length;
   };
   if (inside(input.header_end)) move_to_header_end(cuts, input);
   if (inside(input.junction)) {

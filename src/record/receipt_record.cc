@@ -57,9 +57,9 @@ void put_companion(RecordWriter& out, const std::optional<cache::CompanionReceip
   const DraftCounts& drafts = companion->drafts;
   out.number(drafts.drafted);
   out.number(drafts.accepted);
-  for (const DraftCounts::Place& place : drafts.places) {
-    out.number(place.tried);
-    out.number(place.accepted);
+  for (const DraftCounts::Rank& rank : drafts.ranks) {
+    out.number(rank.tried);
+    out.number(rank.accepted);
   }
 }
 
@@ -73,9 +73,9 @@ std::optional<cache::CompanionReceipt> get_companion(RecordReader& in) {
   DraftCounts& drafts = companion.drafts;
   drafts.drafted = in.number();
   drafts.accepted = in.number();
-  for (DraftCounts::Place& place : drafts.places) {
-    place.tried = in.number();
-    place.accepted = in.number();
+  for (DraftCounts::Rank& rank : drafts.ranks) {
+    rank.tried = in.number();
+    rank.accepted = in.number();
   }
   return companion;
 }

@@ -71,8 +71,8 @@ Hints hints_of(std::uint16_t bits) {
 
 // --- encoding ------------------------------------------------------------------------------
 
-void EventEncoder::put_tokens(RecordWriter& out, SequenceWriter::Place& place, TokenSpan tokens) {
-  const Passage passage = book_.add(place, tokens);
+void EventEncoder::put_tokens(RecordWriter& out, SequenceWriter::Cursor& cursor, TokenSpan tokens) {
+  const Passage passage = book_.add(cursor, tokens);
   out.position(passage.shared);
   if (passage.shared > 0) out.number(passage.from);
   out.number(passage.fresh);
@@ -87,9 +87,9 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
       out.number(event.request);
       out.number(event.space.high);
       out.number(event.space.low);
-      auto& place = prompts_[event.request];
-      place = {};
-      put_tokens(out, place, event.tokens);
+      auto& cursor = prompts_[event.request];
+      cursor = {};
+      put_tokens(out, cursor, event.tokens);
       put_cuts(out, event.cuts);
       out.number(event.spans.size());
       for (const MessageSpan& span : event.spans) {
@@ -203,7 +203,8 @@ int EventDecoder::read_slot(RecordReader& in) const {
 }
 
 // An event has at least one token, and they fit the context.
-bool EventDecoder::read_tokens(RecordReader& in, SequenceReader::Place& place, CacheEvent& event) {
+bool EventDecoder::read_tokens(RecordReader& in, SequenceReader::Cursor& cursor,
+                               CacheEvent& event) {
   Passage passage;
   passage.shared = in.position(header_.context_tokens);
   if (passage.shared > 0) passage.from = in.number();
@@ -213,14 +214,14 @@ bool EventDecoder::read_tokens(RecordReader& in, SequenceReader::Place& place, C
   const bool named = !header_.private_form;
   if (named && passage.fresh > in.left()) in.fail();
   if (in.failed() || passage.fresh + static_cast<std::size_t>(passage.shared) == 0 ||
-      place.length > header_.context_tokens ||
+      cursor.length > header_.context_tokens ||
       book_.tokens() + passage.fresh > 2 * kRecordedTokensMax) {
     in.fail();
     return false;
   }
   if (named) ids.resize(passage.fresh);
   for (Token& id : ids) id = static_cast<Token>(in.signed_number());
-  auto tokens = book_.read(place, passage, ids);
+  auto tokens = book_.read(cursor, passage, ids);
   if (!tokens) in.fail();
   if (tokens) event.tokens = std::move(*tokens);
   return !in.failed();
@@ -230,9 +231,9 @@ void EventDecoder::read_prompt(RecordReader& in, CacheEvent& event) {
   event.request = in.number();
   event.space.high = in.number();
   event.space.low = in.number();
-  SequenceReader::Place place;
-  if (!read_tokens(in, place, event)) return;
-  prompts_[event.request] = place;
+  SequenceReader::Cursor cursor;
+  if (!read_tokens(in, cursor, event)) return;
+  prompts_[event.request] = cursor;
   const TokenPos length = length_of(event.tokens);
   if (length >= header_.context_tokens) in.fail();  // one is left for an answer
   event.cuts = get_cuts(in, header_.chunk_tokens_max, length);
@@ -279,7 +280,7 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
       event.request = in.number();
       event.slot = read_slot(in);
       const auto prompt = prompts_.find(event.request);
-      slots_[event.slot] = prompt == prompts_.end() ? SequenceReader::Place{} : prompt->second;
+      slots_[event.slot] = prompt == prompts_.end() ? SequenceReader::Cursor{} : prompt->second;
       break;
     }
     case EventKind::kPrefilled:

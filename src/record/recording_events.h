@@ -201,12 +201,12 @@ class EventEncoder {
   [[nodiscard]] std::uint64_t tokens() const { return book_.tokens(); }
 
  private:
-  void put_tokens(RecordWriter& out, SequenceWriter::Place& place, TokenSpan tokens);
+  void put_tokens(RecordWriter& out, SequenceWriter::Cursor& cursor, TokenSpan tokens);
 
   const bool private_;
   SequenceWriter book_;
-  std::map<std::uint64_t, SequenceWriter::Place> prompts_;  // their ends
-  std::map<int, SequenceWriter::Place> slots_;
+  std::map<std::uint64_t, SequenceWriter::Cursor> prompts_;  // their ends
+  std::map<int, SequenceWriter::Cursor> slots_;
 };
 
 class EventDecoder {
@@ -217,15 +217,15 @@ class EventDecoder {
   [[nodiscard]] std::optional<CacheEvent> decode(RecordReader& in);
 
  private:
-  bool read_tokens(RecordReader& in, SequenceReader::Place& place, CacheEvent& event);
+  bool read_tokens(RecordReader& in, SequenceReader::Cursor& cursor, CacheEvent& event);
   [[nodiscard]] int read_slot(RecordReader& in) const;
   void read_prompt(RecordReader& in, CacheEvent& event);
   void read_fields(RecordReader& in, CacheEvent& event);
 
   const RecordingHeader header_;
   SequenceReader book_;
-  std::map<std::uint64_t, SequenceReader::Place> prompts_;
-  std::map<int, SequenceReader::Place> slots_;
+  std::map<std::uint64_t, SequenceReader::Cursor> prompts_;
+  std::map<int, SequenceReader::Cursor> slots_;
   std::int64_t total_ns_ = 0;  // of the clock
 };
 

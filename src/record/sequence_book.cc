@@ -26,10 +26,10 @@ void SequenceWriter::clear() {
   tokens_ = 0;
 }
 
-// An edge may have been split above the place since it was noted.
-SequenceWriter::Node* SequenceWriter::node_at(const Place& place) const {
-  Node* node = place.node != nullptr ? place.node : nodes_.front().get();
-  while (node->parent != nullptr && place.length <= node->begin) node = node->parent;
+// An edge may have been split above the cursor since it was noted.
+SequenceWriter::Node* SequenceWriter::node_at(const Cursor& cursor) const {
+  Node* node = cursor.node != nullptr ? cursor.node : nodes_.front().get();
+  while (node->parent != nullptr && cursor.length <= node->begin) node = node->parent;
   return node;
 }
 
@@ -38,12 +38,12 @@ Token SequenceWriter::token_at(const Node& node, TokenPos position) const {
   return sequence.own[static_cast<std::size_t>(position - sequence.begin)];
 }
 
-// Moves the place along earlier sequences as far as they have these tokens. Returns how many.
-TokenPos SequenceWriter::walk(Place& place, TokenSpan tokens) const {
-  Node* node = node_at(place);
+// Moves the cursor along earlier sequences as far as they have these tokens. Returns how many.
+TokenPos SequenceWriter::walk(Cursor& cursor, TokenSpan tokens) const {
+  Node* node = node_at(cursor);
   TokenPos agreed = 0;
   for (const Token token : tokens) {
-    const TokenPos at = place.length + agreed;
+    const TokenPos at = cursor.length + agreed;
     if (at == node->end) {
       const auto child = node->children.find(token);
       if (child == node->children.end()) break;
@@ -53,44 +53,44 @@ TokenPos SequenceWriter::walk(Place& place, TokenSpan tokens) const {
     }
     ++agreed;
   }
-  place = {node, place.length + agreed};
+  cursor = {node, cursor.length + agreed};
   return agreed;
 }
 
-Passage SequenceWriter::add(Place& place, TokenSpan tokens) {
+Passage SequenceWriter::add(Cursor& cursor, TokenSpan tokens) {
   Passage passage;
-  passage.shared = walk(place, tokens);
-  if (passage.shared > 0) passage.from = place.node->sequence;
+  passage.shared = walk(cursor, tokens);
+  if (passage.shared > 0) passage.from = cursor.node->sequence;
   const TokenSpan fresh = tokens.subspan(static_cast<std::size_t>(passage.shared));
   passage.fresh = fresh.size();
-  if (!fresh.empty()) grow(place, fresh);
+  if (!fresh.empty()) grow(cursor, fresh);
   return passage;
 }
 
-// REQUIRES: no sequence has the first of these tokens after the place.
-void SequenceWriter::grow(Place& place, TokenSpan fresh) {
-  Node* node = place.node;
-  const bool at_end = node->parent != nullptr && place.length == node->end &&
-                      place.length == sequences_[node->sequence].end();
+// REQUIRES: no sequence has the first of these tokens after the cursor.
+void SequenceWriter::grow(Cursor& cursor, TokenSpan fresh) {
+  Node* node = cursor.node;
+  const bool at_end = node->parent != nullptr && cursor.length == node->end &&
+                      cursor.length == sequences_[node->sequence].end();
   if (!at_end) {
-    if (node->parent != nullptr && place.length < node->end) node = split(node, place.length);
+    if (node->parent != nullptr && cursor.length < node->end) node = split(node, cursor.length);
     auto made = std::make_unique<Node>();
     made->sequence = sequences_.size();
-    made->begin = made->end = place.length;
+    made->begin = made->end = cursor.length;
     made->parent = node;
     node->children.emplace(fresh.front(), made.get());
     node = made.get();
     nodes_.push_back(std::move(made));
-    sequences_.push_back({place.length, {}});
+    sequences_.push_back({cursor.length, {}});
   }
   Tokens& own = sequences_[node->sequence].own;
   own.insert(own.end(), fresh.begin(), fresh.end());
   node->end += length_of(fresh);
   tokens_ += fresh.size();
-  place = {node, node->end};
+  cursor = {node, node->end};
 }
 
-// The upper part becomes the new node, so that places in the lower part stay valid.
+// The upper part becomes the new node, so that cursors in the lower part stay valid.
 SequenceWriter::Node* SequenceWriter::split(Node* node, TokenPos at) {
   CHECK(node->begin < at && at < node->end);
   auto upper = std::make_unique<Node>();
@@ -127,32 +127,32 @@ Tokens SequenceReader::tokens_of(std::uint64_t sequence, TokenPos begin, TokenPo
   return tokens;
 }
 
-Tokens& SequenceReader::growing(Place& place) {
-  const bool at_end = place.sequence && sequences_[*place.sequence].end() == place.length;
+Tokens& SequenceReader::growing(Cursor& cursor) {
+  const bool at_end = cursor.sequence && sequences_[*cursor.sequence].end() == cursor.length;
   if (!at_end) {
-    sequences_.push_back({place.sequence, place.length, {}});
-    place.sequence = sequences_.size() - 1;
+    sequences_.push_back({cursor.sequence, cursor.length, {}});
+    cursor.sequence = sequences_.size() - 1;
   }
-  return sequences_[*place.sequence].own;
+  return sequences_[*cursor.sequence].own;
 }
 
-std::optional<Tokens> SequenceReader::read(Place& place, const Passage& passage, TokenSpan ids) {
+std::optional<Tokens> SequenceReader::read(Cursor& cursor, const Passage& passage, TokenSpan ids) {
   Tokens tokens;
   if (passage.shared > 0) {
     if (passage.from >= sequences_.size()) return std::nullopt;
-    const TokenPos left = sequences_[passage.from].end() - place.length;
+    const TokenPos left = sequences_[passage.from].end() - cursor.length;
     if (left < passage.shared) return std::nullopt;
-    const TokenPos end = place.length + passage.shared;
-    tokens = tokens_of(passage.from, place.length, end);
-    place = {passage.from, end};
+    const TokenPos end = cursor.length + passage.shared;
+    tokens = tokens_of(passage.from, cursor.length, end);
+    cursor = {passage.from, end};
   }
   if (passage.fresh == 0) return tokens;
-  Tokens& own = growing(place);
+  Tokens& own = growing(cursor);
   for (std::size_t i = 0; i < passage.fresh; ++i) {
     tokens.push_back(ids.empty() ? invented_++ : ids[i]);
     own.push_back(tokens.back());
   }
-  place.length += static_cast<TokenPos>(passage.fresh);
+  cursor.length += static_cast<TokenPos>(passage.fresh);
   tokens_ += passage.fresh;
   return tokens;
 }

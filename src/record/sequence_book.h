@@ -8,7 +8,7 @@
 // how far two sequences agree even without the ids of their tokens. A private recording leaves the
 // ids out, and the reader invents ids that are equal where the tokens were.
 //
-// A place is a sequence and a length: that many of its first tokens. Tokens that are added at the
+// A cursor is a sequence and a length: that many of its first tokens. Tokens that are added at the
 // end of a sequence make it longer; tokens that are added elsewhere make a new sequence, which
 // shares the beginning. Both sides follow this rule, so the file does not say which of the two it
 // was.
@@ -32,7 +32,7 @@
 
 namespace holdfast::record {
 
-// What is written for the tokens after a place.
+// What is written for the tokens after a cursor.
 struct Passage {
   std::uint64_t from = 0;  // number of the sequence that has the shared tokens; 0 if there are none
   TokenPos shared = 0;     // how many of the tokens lie there
@@ -43,7 +43,7 @@ class SequenceWriter {
  public:
   struct Node;
   // Valid until clear().
-  struct Place {
+  struct Cursor {
     Node* node = nullptr;  // null: the beginning
     TokenPos length = 0;
   };
@@ -51,8 +51,8 @@ class SequenceWriter {
   SequenceWriter();
   ~SequenceWriter();
 
-  // Adds the tokens after a place, which moves behind them.
-  Passage add(Place& place, TokenSpan tokens);
+  // Adds the tokens after a cursor, which moves behind them.
+  Passage add(Cursor& cursor, TokenSpan tokens);
   [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
   void clear();
 
@@ -63,10 +63,10 @@ class SequenceWriter {
     [[nodiscard]] TokenPos end() const { return begin + length_of(own); }
   };
 
-  [[nodiscard]] Node* node_at(const Place& place) const;
+  [[nodiscard]] Node* node_at(const Cursor& cursor) const;
   [[nodiscard]] Token token_at(const Node& node, TokenPos position) const;
-  TokenPos walk(Place& place, TokenSpan tokens) const;
-  void grow(Place& place, TokenSpan fresh);
+  TokenPos walk(Cursor& cursor, TokenSpan tokens) const;
+  void grow(Cursor& cursor, TokenSpan fresh);
   Node* split(Node* node, TokenPos at);
 
   std::vector<std::unique_ptr<Node>> nodes_;  // the first is the root
@@ -76,15 +76,15 @@ class SequenceWriter {
 
 class SequenceReader {
  public:
-  struct Place {
+  struct Cursor {
     std::optional<std::uint64_t> sequence;  // none: the beginning
     TokenPos length = 0;
   };
 
-  // The tokens of a passage after a place, which moves behind them. `ids` are those of the new
+  // The tokens of a passage after a cursor, which moves behind them. `ids` are those of the new
   // tokens; in a private recording it is empty, and ids are invented. Nothing: there is no such
   // passage.
-  [[nodiscard]] std::optional<Tokens> read(Place& place, const Passage& passage, TokenSpan ids);
+  [[nodiscard]] std::optional<Tokens> read(Cursor& cursor, const Passage& passage, TokenSpan ids);
   [[nodiscard]] std::uint64_t tokens() const { return tokens_; }
   void clear();
 
@@ -97,7 +97,7 @@ class SequenceReader {
   };
 
   [[nodiscard]] Tokens tokens_of(std::uint64_t sequence, TokenPos begin, TokenPos end) const;
-  Tokens& growing(Place& place);
+  Tokens& growing(Cursor& cursor);
 
   std::vector<Sequence> sequences_;
   std::uint64_t tokens_ = 0;

@@ -13,8 +13,8 @@ class Book {
   explicit Book(bool private_form) : private_(private_form) {}
 
   struct Sequence {
-    SequenceWriter::Place written;
-    SequenceReader::Place read;
+    SequenceWriter::Cursor written;
+    SequenceReader::Cursor read;
     Tokens tokens;
     Tokens seen;  // what the reader gave for them
   };
@@ -91,11 +91,11 @@ INSTANTIATE_TEST_SUITE_P(BothForms, SequenceBook, ::testing::Bool(),
 
 TEST(SequenceBookReader, RefusesPassagesThatAreNotThere) {
   SequenceReader reader;
-  SequenceReader::Place place;
-  EXPECT_FALSE(reader.read(place, {.from = 0, .shared = 1, .fresh = 0}, {}).has_value());
+  SequenceReader::Cursor cursor;
+  EXPECT_FALSE(reader.read(cursor, {.from = 0, .shared = 1, .fresh = 0}, {}).has_value());
   const Tokens three = {1, 2, 3};
-  ASSERT_TRUE(reader.read(place, {.from = 0, .shared = 0, .fresh = 3}, three).has_value());
-  SequenceReader::Place other;
+  ASSERT_TRUE(reader.read(cursor, {.from = 0, .shared = 0, .fresh = 3}, three).has_value());
+  SequenceReader::Cursor other;
   EXPECT_FALSE(reader.read(other, {.from = 0, .shared = 4, .fresh = 0}, {}).has_value());
   EXPECT_FALSE(reader.read(other, {.from = 1, .shared = 1, .fresh = 0}, {}).has_value());
   EXPECT_EQ(reader.read(other, {.from = 0, .shared = 3, .fresh = 0}, {}), three);

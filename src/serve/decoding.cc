@@ -102,8 +102,8 @@ Decoding::Verdict Decoding::sample_rows(Slot& slot, TokenPos first_row, TokenPos
   Verdict verdict;
   for (;;) {
     auto sampled = sample_row(slot, first_row + verdict.accepted);
-    const auto place = static_cast<std::size_t>(verdict.accepted);
-    if (sampled && !core_.options.synthetic_acceptance.empty()) pretend(*sampled, draft, place);
+    const auto rank = static_cast<std::size_t>(verdict.accepted);
+    if (sampled && !core_.options.synthetic_acceptance.empty()) pretend(*sampled, draft, rank);
     auto accepted = sampled ? job.input.sampler->accept(sampled->token) : sampled.error();
     if (!accepted) {
       verdict.error = accepted.error();
@@ -111,7 +111,7 @@ Decoding::Verdict Decoding::sample_rows(Slot& slot, TokenPos first_row, TokenPos
     }
     verdict.next = sampled->token;
     verdict.ending = take_token(job, *sampled, computed + verdict.accepted);
-    const bool as_drafted = place < draft.size() && draft[place] == sampled->token;
+    const bool as_drafted = rank < draft.size() && draft[rank] == sampled->token;
     if (verdict.ending || !as_drafted) return verdict;
     ++verdict.accepted;
   }
@@ -124,12 +124,12 @@ Result<engine::Sampled> Decoding::sample_row(Slot& slot, TokenPos row) {
   return core_.engine.sample_kept(cache::logits_in(*job.answer.stored_logits), sampler);
 }
 
-void Decoding::pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t place) {
+void Decoding::pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t rank) {
   const auto& rates = core_.options.synthetic_acceptance;
-  if (place >= draft.size() || place >= rates.size()) return;
-  if (std::uniform_real_distribution<float>()(pretence_) < rates[place]) {
-    sampled.token = draft[place];
-  } else if (sampled.token == draft[place]) {
+  if (rank >= draft.size() || rank >= rates.size()) return;
+  if (std::uniform_real_distribution<float>()(pretence_) < rates[rank]) {
+    sampled.token = draft[rank];
+  } else if (sampled.token == draft[rank]) {
     sampled.token = sampled.token == 0 ? 1 : sampled.token - 1;
   }
 }

@@ -60,7 +60,7 @@ class Decoding {
   void note_gap(Job& job, env::Clock::TimePoint now);
   [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
   [[nodiscard]] Result<engine::Sampled> sample_row(Slot& slot, TokenPos row);
-  void pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t place);
+  void pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t rank);
   [[nodiscard]] std::optional<Ending> take_token(Job& job, const engine::Sampled& sampled,
                                                  TokenPos computed);
   void keep_accepted(Slot& slot, Verdict& verdict);

@@ -35,8 +35,8 @@ RequestEnds::RequestEnds(LoopCore& core, PacedWork& paced, Speculator& speculato
 
 void RequestEnds::finish(Slot& slot, Ending ending) {
   const std::unique_ptr<Job> job = take_job(slot);
-  if (history_ != nullptr && job->input.answer_place) {
-    history_->remember(*job->input.answer_place, core_.text, job->answer.tokens);
+  if (history_ != nullptr && job->input.answer_context) {
+    history_->remember(*job->input.answer_context, core_.text, job->answer.tokens);
   }
   Finished finished;
   finished.reason = ending.reason;

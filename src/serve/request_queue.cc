@@ -24,7 +24,7 @@ void RequestQueue::drop_where(
 
 // --- who is next -----------------------------------------------------------------------------
 
-RequestQueue::Place RequestQueue::next() {
+RequestQueue::Waiting RequestQueue::next() {
   std::map<std::string_view, int> at_work;
   for (const Slot& slot : core_.slots) {
     if (!slot.idle()) ++at_work[slot.job->input.client];

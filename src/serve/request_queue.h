@@ -45,9 +45,9 @@ class RequestQueue {
   [[nodiscard]] bool fetching() const;
 
  private:
-  using Place = std::deque<std::unique_ptr<Job>>::iterator;
+  using Waiting = std::deque<std::unique_ptr<Job>>::iterator;
 
-  [[nodiscard]] Place next();
+  [[nodiscard]] Waiting next();
   [[nodiscard]] bool may_start(const Job& job) const;
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   void begin(std::unique_ptr<Job> job, const cache::StartChoice& choice);

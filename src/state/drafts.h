@@ -23,37 +23,37 @@ struct DraftLimits {
 };
 
 // How many tokens were drafted and how many of them the primary chose itself, in
-// all and by their place in the draft.
+// all and by their rank in it: the first, second, ... token.
 struct DraftCounts {
-  static constexpr std::size_t kPlaces = 16;  // the last one stands for all beyond it
+  static constexpr std::size_t kRanks = 16;  // the last one stands for all beyond it
 
-  // A token at a place counts as tried when all before it were accepted.
-  struct Place {
+  // A token of a rank counts as tried when all before it were accepted.
+  struct Rank {
     std::uint64_t tried = 0;
     std::uint64_t accepted = 0;
-    bool operator==(const Place&) const = default;
+    bool operator==(const Rank&) const = default;
   };
 
   std::uint64_t drafted = 0;
   std::uint64_t accepted = 0;
-  std::array<Place, kPlaces> places{};
+  std::array<Rank, kRanks> ranks{};
 
   void note(std::size_t draft, std::size_t kept) {
     drafted += draft;
     accepted += kept;
     for (std::size_t i = 0; i < std::min(draft, kept + 1); ++i) {
-      Place& place = places[std::min(i, kPlaces - 1)];
-      ++place.tried;
-      if (i < kept) ++place.accepted;
+      Rank& rank = ranks[std::min(i, kRanks - 1)];
+      ++rank.tried;
+      if (i < kept) ++rank.accepted;
     }
   }
 
   DraftCounts& operator+=(const DraftCounts& other) {
     drafted += other.drafted;
     accepted += other.accepted;
-    for (std::size_t i = 0; i < kPlaces; ++i) {
-      places[i].tried += other.places[i].tried;
-      places[i].accepted += other.places[i].accepted;
+    for (std::size_t i = 0; i < kRanks; ++i) {
+      ranks[i].tried += other.ranks[i].tried;
+      ranks[i].accepted += other.ranks[i].accepted;
     }
     return *this;
   }

@@ -43,12 +43,12 @@ struct BulkAllocator {
 
   // Left as it is where nothing is asked for.
   template <typename Made>
-  void construct(Made* place) {
-    ::new (static_cast<void*>(place)) Made;
+  void construct(Made* at) {
+    ::new (static_cast<void*>(at)) Made;
   }
   template <typename Made, typename... Args>
-  void construct(Made* place, Args&&... args) {
-    ::new (static_cast<void*>(place)) Made(std::forward<Args>(args)...);
+  void construct(Made* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) Made(std::forward<Args>(args)...);
   }
 
   bool operator==(const BulkAllocator&) const = default;

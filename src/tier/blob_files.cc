@@ -90,9 +90,9 @@ void BlobFiles::list_shard(const std::string& folder, std::vector<BlobFile>& fou
   if (listed.ok()) shards_.insert(folder);
   for (const FolderEntry& entry : listed.value) {
     const auto key = key_of(entry);
-    const bool in_place = key && blob_path(*key) == folder + "/" + entry.name;
-    if (in_place) found.push_back({*key, entry.bytes});
-    if (!in_place) ++strangers;
+    const bool at_its_path = key && blob_path(*key) == folder + "/" + entry.name;
+    if (at_its_path) found.push_back({*key, entry.bytes});
+    if (!at_its_path) ++strangers;
   }
 }
 

@@ -47,7 +47,7 @@ class Descriptor {
 };
 
 // The folder that a path lies in, and its last part.
-struct Place {
+struct Location {
   Descriptor folder;
   std::string name;
 };
@@ -64,7 +64,7 @@ Descriptor walk(int root, const std::string& path) {
   return at;
 }
 
-Place place_of(int root, const std::string& path) {
+Location location_of(int root, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   CHECK(!name.empty() && name != "." && name != "..");
@@ -162,19 +162,19 @@ bool RealFiles::still_there() const {
 }
 
 Io<std::unique_ptr<OpenFile>> RealFiles::create(const std::string& path) {
-  const Place place = place_of(folder_, path);
-  if (!place.folder.ok()) return Io<std::unique_ptr<OpenFile>>::failed(place.folder.error());
+  const Location location = location_of(folder_, path);
+  if (!location.folder.ok()) return Io<std::unique_ptr<OpenFile>>::failed(location.folder.error());
   constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor made(::openat(place.folder.get(), place.name.c_str(), kFlags, 0600));
+  Descriptor made(::openat(location.folder.get(), location.name.c_str(), kFlags, 0600));
   if (!made.ok()) return Io<std::unique_ptr<OpenFile>>::failed(made.error());
   return std::unique_ptr<OpenFile>(std::make_unique<RealFile>(std::move(made), 0));
 }
 
 Io<std::unique_ptr<OpenFile>> RealFiles::open(const std::string& path) {
-  const Place place = place_of(folder_, path);
-  if (!place.folder.ok()) return Io<std::unique_ptr<OpenFile>>::failed(place.folder.error());
+  const Location location = location_of(folder_, path);
+  if (!location.folder.ok()) return Io<std::unique_ptr<OpenFile>>::failed(location.folder.error());
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  Descriptor opened(::openat(place.folder.get(), place.name.c_str(), kFlags));
+  Descriptor opened(::openat(location.folder.get(), location.name.c_str(), kFlags));
   if (!opened.ok()) return Io<std::unique_ptr<OpenFile>>::failed(opened.error());
   struct stat facts {};
   if (::fstat(opened.get(), &facts) != 0) return Io<std::unique_ptr<OpenFile>>::failed(errno);
@@ -184,24 +184,24 @@ Io<std::unique_ptr<OpenFile>> RealFiles::open(const std::string& path) {
 }
 
 int RealFiles::rename(const std::string& from, const std::string& to) {
-  const Place source = place_of(folder_, from);
+  const Location source = location_of(folder_, from);
   if (!source.folder.ok()) return source.folder.error();
-  const Place target = place_of(folder_, to);
+  const Location target = location_of(folder_, to);
   if (!target.folder.ok()) return target.folder.error();
   return errno_of(::renameat(source.folder.get(), source.name.c_str(), target.folder.get(),
                              target.name.c_str()));
 }
 
 int RealFiles::remove(const std::string& path) {
-  const Place place = place_of(folder_, path);
-  if (!place.folder.ok()) return place.folder.error();
-  return errno_of(::unlinkat(place.folder.get(), place.name.c_str(), 0));
+  const Location location = location_of(folder_, path);
+  if (!location.folder.ok()) return location.folder.error();
+  return errno_of(::unlinkat(location.folder.get(), location.name.c_str(), 0));
 }
 
 int RealFiles::make_folder(const std::string& path) {
-  const Place place = place_of(folder_, path);
-  if (!place.folder.ok()) return place.folder.error();
-  return errno_of(::mkdirat(place.folder.get(), place.name.c_str(), 0700));
+  const Location location = location_of(folder_, path);
+  if (!location.folder.ok()) return location.folder.error();
+  return errno_of(::mkdirat(location.folder.get(), location.name.c_str(), 0700));
 }
 
 int RealFiles::sync_folder(const std::string& path) {
@@ -231,10 +231,10 @@ Io<std::vector<FolderEntry>> RealFiles::list(const std::string& path) {
 }
 
 Io<std::unique_ptr<FileLock>> RealFiles::lock(const std::string& path) {
-  const Place place = place_of(folder_, path);
-  if (!place.folder.ok()) return Io<std::unique_ptr<FileLock>>::failed(place.folder.error());
+  const Location location = location_of(folder_, path);
+  if (!location.folder.ok()) return Io<std::unique_ptr<FileLock>>::failed(location.folder.error());
   constexpr int kFlags = O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor opened(::openat(place.folder.get(), place.name.c_str(), kFlags, 0600));
+  Descriptor opened(::openat(location.folder.get(), location.name.c_str(), kFlags, 0600));
   if (!opened.ok()) return Io<std::unique_ptr<FileLock>>::failed(opened.error());
   if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0)
     return Io<std::unique_ptr<FileLock>>::failed(errno);

@@ -125,9 +125,9 @@ class EdgeTokens {
     stretch_ = &stretch;
     ++stretch.edges;
     size_ = static_cast<std::uint32_t>(tokens.size());
-    Token* const place = stretch.take(size_);
-    std::ranges::copy(tokens, place);
-    data_ = place;
+    Token* const copy = stretch.take(size_);
+    std::ranges::copy(tokens, copy);
+    data_ = copy;
   }
 
   // Grows by an eighth more than needed: appending stays cheap on average.

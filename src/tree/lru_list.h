@@ -27,8 +27,8 @@ class LruList {
   [[nodiscard]] std::size_t size() const { return size_; }
 
   void push_newest(T& item) { link_between(item, newest_, nullptr); }
-  // REQUIRES: `place` is in the list.
-  void insert_after(T& item, T& place) { link_between(item, &place, (place.*kHook).newer); }
+  // REQUIRES: `older` is in the list.
+  void insert_after(T& item, T& older) { link_between(item, &older, (older.*kHook).newer); }
 
   void remove(T& item) {
     LruHook<T>& hook = item.*kHook;

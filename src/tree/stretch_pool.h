@@ -44,9 +44,9 @@ class StretchPool {
     return current_->memory.data() + piece * kTokens;
   }
 
-  void give_back(Token* place) {
-    const auto slab = std::prev(slabs_.upper_bound(place));
-    const auto piece = static_cast<std::size_t>(place - slab->first) / kTokens;
+  void give_back(Token* piece_begin) {
+    const auto slab = std::prev(slabs_.upper_bound(piece_begin));
+    const auto piece = static_cast<std::size_t>(piece_begin - slab->first) / kTokens;
     CHECK(slab->second.taken[piece]);
     slab->second.taken.reset(piece);
     --taken_;

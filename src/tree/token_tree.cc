@@ -33,23 +33,23 @@ Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
   constexpr std::size_t kUsualDistance = 256;  // of places on a long path
   match.stops.reserve(tokens.size() / kUsualDistance);
   if (root->children.size() > 1) match.forks.push_back(0);
-  const auto place = walk(root, tokens, [&](const Node& node) {
+  const auto known = walk(root, tokens, [&](const Node& node) {
     const bool restorable = node.reachable && (node.has_snapshot || !needs.snapshot);
     match.stops.push_back({node.id, node.end, node.has_snapshot, restorable, node.marks});
     if (node.children.size() > 1) match.forks.push_back(node.end);
     if (needs.blocks && match.covered == node.begin()) match.covered = node.covered_to;
   });
-  const Node& last = *place.node;
-  match.matched = place.position;
+  const Node& last = *known.node;
+  match.matched = known.position;
   if (!match.forks.empty() && match.forks.back() == match.matched) match.forks.pop_back();
-  if (!place.at_end() && match.covered == last.begin()) {
-    match.covered = std::min(last.covered_to, place.position);
+  if (!known.at_end() && match.covered == last.begin()) {
+    match.covered = std::min(last.covered_to, known.position);
   }
   if (!needs.blocks) match.covered = match.matched;
   if (match.matched == 0) return match;
   match.node = last.id;
   match.leaves_known_path =
-      match.matched < match.length && (!place.at_end() || !last.children.empty());
+      match.matched < match.length && (!known.at_end() || !last.children.empty());
   return match;
 }
 

@@ -75,12 +75,12 @@ Node& node_at(TreeCore& core, Node& node, TokenPos position) {
 Node& lay_path(TreeCore& core, const Commit& commit, std::span<const Addition> additions,
                Committed& outcome) {
   Node* root = &core.make_root(commit.space);
-  const auto place = walk(root, commit.tokens, [](const Node&) {});
+  const auto known = walk(root, commit.tokens, [](const Node&) {});
   const TokenPos length = length_of(commit.tokens);
-  outcome.new_tokens = length - place.position;
-  if (outcome.new_tokens == 0) return *place.node;
+  outcome.new_tokens = length - known.position;
+  if (outcome.new_tokens == 0) return *known.node;
 
-  Node* at = place.at_end() ? place.node : &core.split(*place.node, place.position);
+  Node* at = known.at_end() ? known.node : &core.split(*known.node, known.position);
   if (!at->is_root() && at->children.size() == 1) outcome.junction = at->id;
   const auto grow_to = [&](TokenPos end) {
     if (end > at->end) at = &core.grow(*at, commit.tokens.subspan(at->end, end - at->end));

@@ -121,18 +121,18 @@ Node& TreeCore::join(Node& node) {
 // stood in the list of rows: behind everything below it, before what is above.
 void TreeCore::take_place_of(Node& parent, Node& child) {
   child.last_use = parent.last_use;
-  Node* place = &parent;
+  Node* older = &parent;
   if (!BlockLru::holds(parent)) {
     if (!BlockLru::holds(child)) return;
-    place = &child;
+    older = &child;
     for (Node* next = BlockLru::newer(child); next && next->last_use < child.last_use;) {
-      place = next;
+      older = next;
       next = BlockLru::newer(*next);
     }
   }
-  if (place == &child) return;
+  if (older == &child) return;
   if (BlockLru::holds(child)) with_rows_.remove(child);
-  with_rows_.insert_after(child, *place);
+  with_rows_.insert_after(child, *older);
 }
 
 void TreeCore::uncount(Node& node) {

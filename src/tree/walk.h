@@ -7,7 +7,7 @@ namespace holdfast::tree {
 
 // Where a walk ended: inside the edge of `node`, or at its end.
 template <typename NodeType>
-struct Place {
+struct WalkEnd {
   NodeType* node = nullptr;
   TokenPos position = 0;
 
@@ -17,22 +17,22 @@ struct Place {
 // Follows `tokens` from `root` as far as they agree. Calls `visit` for each node
 // whose whole edge was followed.
 template <typename NodeType, typename Visit>
-[[nodiscard]] Place<NodeType> walk(NodeType* root, TokenSpan tokens, Visit&& visit) {
-  Place<NodeType> place{root, 0};
-  while (place.position < length_of(tokens)) {
-    NodeType* child = place.node->children.find(tokens[place.position]);
+[[nodiscard]] WalkEnd<NodeType> walk(NodeType* root, TokenSpan tokens, Visit&& visit) {
+  WalkEnd<NodeType> at{root, 0};
+  while (at.position < length_of(tokens)) {
+    NodeType* child = at.node->children.find(tokens[at.position]);
     if (!child) break;
     // While the edge is compared, the node after it comes near.
     if (const Node* next = child->children.only()) {
       __builtin_prefetch(next);
       __builtin_prefetch(&next->end);
     }
-    place.position += common_prefix(child->tokens, tokens.subspan(place.position));
-    place.node = child;
-    if (!place.at_end()) break;
+    at.position += common_prefix(child->tokens, tokens.subspan(at.position));
+    at.node = child;
+    if (!at.at_end()) break;
     visit(*child);
   }
-  return place;
+  return at;
 }
 
 }  // namespace holdfast::tree

@@ -22,10 +22,10 @@ DraftCounts sum_of(const std::vector<HeardPtr>& answers) {
 // Equal, where last bits agree; a flip of one of them may move a draft by a token.
 void expect_as_many(const DraftCounts& seen, const DraftCounts& wanted) {
   constexpr std::uint64_t kNoise = 2;
-  for (std::size_t place = 0; place < kDraftMax; ++place) {
-    const auto& [tried, accepted] = seen.places[place];
-    EXPECT_NEAR(tried, wanted.places[place].tried, kNoise) << "place " << place;
-    EXPECT_NEAR(accepted, wanted.places[place].accepted, kNoise) << "place " << place;
+  for (std::size_t rank = 0; rank < kDraftMax; ++rank) {
+    const auto& [tried, accepted] = seen.ranks[rank];
+    EXPECT_NEAR(tried, wanted.ranks[rank].tried, kNoise) << "rank " << rank;
+    EXPECT_NEAR(accepted, wanted.ranks[rank].accepted, kNoise) << "rank " << rank;
   }
 }
 

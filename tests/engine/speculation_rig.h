@@ -274,7 +274,7 @@ inline void expect_same(const Heard& seen, const Heard& wanted, Sameness& sum,
 inline std::string rates(const DraftCounts& drafts) {
   std::string text;
   for (std::size_t i = 0; i < kDraftMax; ++i) {
-    const auto& [tried, accepted] = drafts.places[i];
+    const auto& [tried, accepted] = drafts.ranks[i];
     char one[64];
     std::snprintf(one, sizeof one, "  %llu/%llu = %.3f", static_cast<unsigned long long>(accepted),
                   static_cast<unsigned long long>(tried),

@@ -114,7 +114,7 @@ TEST_P(SpeculationOnTiny, HoweverMuchIsRight) {
       if (truth == 1.0) {
         EXPECT_EQ(drafts.accepted, drafts.drafted) << what;
       }
-      EXPECT_GT(drafts.places[kDraftMax - 1].accepted, 0U) << what;
+      EXPECT_GT(drafts.ranks[kDraftMax - 1].accepted, 0U) << what;
     }
   }
 }

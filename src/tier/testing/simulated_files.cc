@@ -157,19 +157,19 @@ SimulatedFiles::NodeId SimulatedFiles::add_node(bool folder) {
   return nodes_.size() - 1;
 }
 
-SimulatedFiles::NodeId SimulatedFiles::child(const Place& place) const {
-  if (place.folder == kNothing || !nodes_[place.folder].folder) return kNothing;
-  const auto& names = nodes_[place.folder].names;
-  const auto found = names.find(place.name);
+SimulatedFiles::NodeId SimulatedFiles::child(const Location& location) const {
+  if (location.folder == kNothing || !nodes_[location.folder].folder) return kNothing;
+  const auto& names = nodes_[location.folder].names;
+  const auto found = names.find(location.name);
   return found == names.end() ? kNothing : found->second;
 }
 
 SimulatedFiles::NodeId SimulatedFiles::find(const std::string& path) const {
   if (path.empty()) return 0;
-  return child(place_of(path));
+  return child(location_of(path));
 }
 
-SimulatedFiles::Place SimulatedFiles::place_of(const std::string& path) const {
+SimulatedFiles::Location SimulatedFiles::location_of(const std::string& path) const {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {0, path};
   return {find(path.substr(0, slash)), path.substr(slash + 1)};
@@ -221,42 +221,42 @@ std::vector<std::byte> SimulatedFiles::bytes(const std::string& path) const {
 void SimulatedFiles::overwrite(const std::string& path, std::vector<std::byte> bytes) {
   for (std::size_t slash = path.find('/'); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
-    const Place place = place_of(path.substr(0, slash));
-    if (child(place) != kNothing) continue;
+    const Location location = location_of(path.substr(0, slash));
+    if (child(location) != kNothing) continue;
     const NodeId made = add_node(true);
-    nodes_[place.folder].names[place.name] = made;
-    nodes_[place.folder].durable_names[place.name] = made;
+    nodes_[location.folder].names[location.name] = made;
+    nodes_[location.folder].durable_names[location.name] = made;
   }
-  const Place place = place_of(path);
+  const Location location = location_of(path);
   const NodeId node = add_node(false);  // another file: who has the old one open keeps it
-  nodes_[place.folder].names[place.name] = node;
-  nodes_[place.folder].durable_names[place.name] = node;
+  nodes_[location.folder].names[location.name] = node;
+  nodes_[location.folder].durable_names[location.name] = node;
   nodes_[node].durable = bytes;
   nodes_[node].data = std::move(bytes);
 }
 
 void SimulatedFiles::erase(const std::string& path) {
-  const Place place = place_of(path);
-  CHECK(child(place) != kNothing);
-  nodes_[place.folder].names.erase(place.name);
-  nodes_[place.folder].durable_names.erase(place.name);
-  nodes_[place.folder].changes.push_back({place.name, kNothing});
+  const Location location = location_of(path);
+  CHECK(child(location) != kNothing);
+  nodes_[location.folder].names.erase(location.name);
+  nodes_[location.folder].durable_names.erase(location.name);
+  nodes_[location.folder].changes.push_back({location.name, kNothing});
 }
 
 // --- FileSystem ----------------------------------------------------------------------
 
 Io<std::unique_ptr<OpenFile>> SimulatedFiles::create(const std::string& path) {
   using Opened = Io<std::unique_ptr<OpenFile>>;
-  const Place place = place_of(path);
-  const bool possible = place.folder != kNothing && child(place) == kNothing;
+  const Location location = location_of(path);
+  const bool possible = location.folder != kNothing && child(location) == kNothing;
   const auto act = [&] {
-    if (possible) change(place.folder, place.name, add_node(false));
+    if (possible) change(location.folder, location.name, add_node(false));
   };
   if (const int error = begin_call(act); error != 0) return Opened::failed(error);
-  if (place.folder == kNothing) return Opened::failed(ENOENT);
+  if (location.folder == kNothing) return Opened::failed(ENOENT);
   if (!possible) return Opened::failed(EEXIST);
   act();
-  return std::unique_ptr<OpenFile>(std::make_unique<SimulatedFile>(*this, child(place)));
+  return std::unique_ptr<OpenFile>(std::make_unique<SimulatedFile>(*this, child(location)));
 }
 
 Io<std::unique_ptr<OpenFile>> SimulatedFiles::open(const std::string& path) {
@@ -269,8 +269,8 @@ Io<std::unique_ptr<OpenFile>> SimulatedFiles::open(const std::string& path) {
 }
 
 int SimulatedFiles::rename(const std::string& from, const std::string& to) {
-  const Place source = place_of(from);
-  const Place target = place_of(to);
+  const Location source = location_of(from);
+  const Location target = location_of(to);
   const bool possible = child(source) != kNothing && target.folder != kNothing;
   const auto act = [&] {
     if (!possible) return;
@@ -284,11 +284,11 @@ int SimulatedFiles::rename(const std::string& from, const std::string& to) {
 }
 
 int SimulatedFiles::remove(const std::string& path) {
-  const Place place = place_of(path);
-  const NodeId node = child(place);
+  const Location location = location_of(path);
+  const NodeId node = child(location);
   const bool possible = node != kNothing && !nodes_[node].folder;
   const auto act = [&] {
-    if (possible) change(place.folder, place.name, kNothing);
+    if (possible) change(location.folder, location.name, kNothing);
   };
   if (const int error = begin_call(act); error != 0) return error;
   if (node == kNothing) return ENOENT;
@@ -298,13 +298,13 @@ int SimulatedFiles::remove(const std::string& path) {
 }
 
 int SimulatedFiles::make_folder(const std::string& path) {
-  const Place place = place_of(path);
-  const bool possible = place.folder != kNothing && child(place) == kNothing;
+  const Location location = location_of(path);
+  const bool possible = location.folder != kNothing && child(location) == kNothing;
   const auto act = [&] {
-    if (possible) change(place.folder, place.name, add_node(true));
+    if (possible) change(location.folder, location.name, add_node(true));
   };
   if (const int error = begin_call(act); error != 0) return error;
-  if (place.folder == kNothing) return ENOENT;
+  if (location.folder == kNothing) return ENOENT;
   if (!possible) return EEXIST;
   act();
   return 0;
@@ -339,9 +339,9 @@ Io<std::vector<FolderEntry>> SimulatedFiles::list(const std::string& path) {
 }
 
 Io<std::unique_ptr<FileLock>> SimulatedFiles::lock(const std::string& path) {
-  const Place place = place_of(path);
+  const Location location = location_of(path);
   const auto act = [&] {
-    if (child(place) == kNothing) change(place.folder, place.name, add_node(false));
+    if (child(location) == kNothing) change(location.folder, location.name, add_node(false));
   };
   if (const int error = begin_call(act); error != 0)
     return Io<std::unique_ptr<FileLock>>::failed(error);

@@ -91,7 +91,7 @@ class SimulatedFiles final : public FileSystem {
     int error = 0;
     bool for_good = false;
   };
-  struct Place {
+  struct Location {
     NodeId folder = kNothing;
     std::string name;
   };
@@ -100,8 +100,8 @@ class SimulatedFiles final : public FileSystem {
   // power leaves in the middle of may have done.
   [[nodiscard]] int begin_call(const std::function<void()>& act);
   [[nodiscard]] NodeId find(const std::string& path) const;
-  [[nodiscard]] Place place_of(const std::string& path) const;
-  [[nodiscard]] NodeId child(const Place& place) const;
+  [[nodiscard]] Location location_of(const std::string& path) const;
+  [[nodiscard]] NodeId child(const Location& location) const;
   NodeId add_node(bool folder);
   void change(NodeId folder, const std::string& name, NodeId node);
   void collect(NodeId folder, const std::string& prefix, std::vector<std::string>& paths) const;

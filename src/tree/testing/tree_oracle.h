@@ -76,7 +76,7 @@ class TreeOracle {
   }
   void forget(PrefixKey key) { spots_.erase(key); }
   // What is there stays; the newcomer fills what is missing.
-  void place(const std::vector<PrefixKey>& path, const ExtentBlockPtr& block) {
+  void put(const std::vector<PrefixKey>& path, const ExtentBlockPtr& block) {
     for (TokenPos p = block->range().begin; p < block->range().end; ++p) {
       Spot& spot = at(path[static_cast<std::size_t>(p) + 1]);
       if (!spot.row) spot.row = block;

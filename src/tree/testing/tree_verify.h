@@ -212,8 +212,8 @@ class TreeVerifier {
   [[nodiscard]] std::map<std::pair<const void*, PrefixKey>, Used> used_by(const Tips& tips) {
     std::map<std::pair<const void*, PrefixKey>, Used> used;
     for (const auto& [tip, shares] : tips) {
-      const auto see = [&, tip = tip](const void* object, PrefixKey place, HeldBytes bytes) {
-        Used& one = used[{object, place}];
+      const auto see = [&, tip = tip](const void* object, PrefixKey prefix, HeldBytes bytes) {
+        Used& one = used[{object, prefix}];
         one.bytes = bytes;
         one.tips.insert(tip);
       };

@@ -105,7 +105,7 @@ class TreeWorld {
     const ByteCount before = oracle_.resident();
     const std::size_t known_before = oracle_.size();
     oracle_.learn(keys);
-    for (const auto& row : rows) oracle_.place(keys, row);
+    for (const auto& row : rows) oracle_.put(keys, row);
     for (const auto& snapshot : snapshots) attach_to_oracle(keys, snapshot);
     for (const auto& mark : marks) {
       Spot& spot = oracle_.at(keys[mark.position]);
