@@ -63,7 +63,7 @@ std::optional<Awaited> Admission::deepest_peer(const Prompt& prompt,
     const TokenPos reach = reach_of(other, prompt, choice.match);
     // One that is behind what this prompt has already would only hold it up.
     const bool coming = reach > held || (reach == held && other.postponed);
-    const bool ahead = held >= choice.plan.keep && coming;
+    const bool ahead = held >= choice.plan.reused && coming;
     if (!ahead || (best && reach <= best->position) || !core_.memory.could_hold(reach)) continue;
     best = Awaited{slot, other.run, reach};
   }

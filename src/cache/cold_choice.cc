@@ -41,10 +41,10 @@ std::vector<Candidate> candidates(const tier::StoreMatch& match, const ColdInput
     const bool on_grid = std::ranges::binary_search(input.cuts, place.position);
     const bool may = on_grid || at_end || (!input.deterministic && place.marks.has(Hint::kOffGrid));
     const bool there = place.position <= std::min(at_end ? input.prompt_length : limit, covered);
-    if (may && there && place.position > input.keep) all.push_back({place.position, &place});
+    if (may && there && place.position > input.reused) all.push_back({place.position, &place});
   }
   const TokenPos deepest_cut = plan::floor_of(input.cuts, std::min(limit, covered));
-  if (!input.needs.snapshot && deepest_cut > input.keep) all.push_back({deepest_cut, nullptr});
+  if (!input.needs.snapshot && deepest_cut > input.reused) all.push_back({deepest_cut, nullptr});
   return all;
 }
 
@@ -71,7 +71,7 @@ double ms_of(const ColdChoice& choice, const ColdInput& input) {
 std::optional<ColdChoice> choose_cold(const tier::StoreMatch& match, const ColdInput& input) {
   std::optional<ColdChoice> best;
   const bool measured = input.ms_per_token > 0.0;
-  double best_ms = measured ? input.ms_per_token * (input.prompt_length - input.keep)
+  double best_ms = measured ? input.ms_per_token * (input.prompt_length - input.reused)
                             : std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates(match, input)) {
     ColdChoice choice = make(match, input, candidate);

@@ -1,7 +1,7 @@
 // ColdChoice: what to bring up from the tier below for one prompt, if anything pays.
 //
 //   prompt     [ s s s s s s | u u u u u | a a a a | u u u h )
-//   memory     ==========^keep
+//   memory     ==========^reused
 //   below      ==================================             rows, in blobs
 //                     *            *           *              places
 //                                              ^ the one that saves most time
@@ -27,7 +27,7 @@ struct ColdInput {
   std::span<const TokenPos> cuts;  // the prompt's grid
   bool deterministic = false;
   bool may_begin_at_end = false;  // where the logits there were kept
-  TokenPos keep = 0;              // tokens that are there without it
+  TokenPos reused = 0;            // tokens that are there without it
   TokenPos rows_held = 0;         // memory has the rows of [0, rows_held)
   double ms_per_token = 0.0;      // to read one; 0: not known, and then bringing always pays
   double bytes_per_ms = 1.0;

@@ -85,7 +85,7 @@ TEST(ColdChoice, WhatMemoryHasIsNotBroughtUp) {
   const auto choice = choose_cold(found(), input);
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->rows.front().range, (TokenRange{250, 300}));
-  input.keep = 330;
+  input.reused = 330;
   EXPECT_FALSE(choose_cold(found(), input));
 }
 

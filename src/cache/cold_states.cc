@@ -35,11 +35,11 @@ ColdFetch ColdStates::look_up(const Prompt& prompt, const StartChoice& outlook) 
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.ask_below(prompt); });
   const TokenPos limit = length_of(prompt.tokens) - 1;
   const TokenPos known = std::min(core_.lower->deepest(prompt.names), limit);
-  if (known < outlook.plan.keep + kWorthAsking) return fetch;
+  if (known < outlook.plan.reused + kWorthAsking) return fetch;
   fetch.stage = ColdFetch::Stage::kLooking;
   fetch.look = core_.lower->look(prompt.space, prompt.keys);
   fetch.began = core_.clock.now();
-  const double reading_ms = core_.costs.ms_per_token() * (known - outlook.plan.keep);
+  const double reading_ms = core_.costs.ms_per_token() * (known - outlook.plan.reused);
   fetch.patience_ms = reading_ms > 0.0 ? std::max(reading_ms, kPatienceLeastMs) : kPatienceMs;
   return fetch;
 }
@@ -91,7 +91,7 @@ bool ColdStates::choose(ColdFetch& fetch, const Prompt& prompt, const StartChoic
   input.cuts = prompt.cuts;
   input.deterministic = core_.options.deterministic;
   input.may_begin_at_end = core_.may_begin_at_end(prompt);
-  input.keep = outlook.plan.keep;
+  input.reused = outlook.plan.reused;
   input.rows_held = outlook.match.covered;
   input.ms_per_token = core_.costs.ms_per_token();
   input.bytes_per_ms = core_.lower->bytes_per_ms();
@@ -203,7 +203,7 @@ void ColdStates::persist(SpaceKey space, TokenSpan keys) {
   }
   path.bytes_per_token = needs.blocks ? core_.memory.copier.bytes_per_token() : 0;
   path.needs_places = needs.snapshot;
-  core_.lower->keep(std::move(path));
+  core_.lower->persist(std::move(path));
 }
 
 }  // namespace holdfast::cache

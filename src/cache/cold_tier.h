@@ -77,7 +77,7 @@ struct KeptPath {
   std::vector<KeptPlace> places;  // ascending
   ByteCount bytes_per_token = 0;  // of rows
   bool needs_places = true;       // false: rows alone are of use
-  // Set by keep().
+  // Set by persist().
   env::Clock::TimePoint first{};   // when it, or what it goes on from, began to wait
   env::Clock::TimePoint latest{};  // when it came
 
@@ -105,7 +105,7 @@ class ColdTier {
   // REQUIRES: the choice is one of this match.
   [[nodiscard]] virtual std::shared_ptr<Pending<Brought>> bring(tier::StoreMatch match,
                                                                 ColdChoice choice) = 0;
-  virtual void keep(KeptPath path) = 0;
+  virtual void persist(KeptPath path) = 0;
   // Drops everything that is there, and that waits.
   virtual void clear() = 0;
   // States of this space are wrong, and those of others that were used since the start may be: none

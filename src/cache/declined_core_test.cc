@@ -127,7 +127,7 @@ class DeclinedCore : public ::testing::Test {
   void pass_a_minute() { clock_.passed += std::chrono::minutes(1); }
   void write(KeptPath path) {
     pass_a_minute();
-    tier_->keep(std::move(path));
+    tier_->persist(std::move(path));
     finish();
   }
   void finish() {
@@ -222,7 +222,7 @@ TEST_F(DeclinedCore, RoomThatIsGoneHalfWayCostsOnlyThisConversation) {
   start_over(other + all / 2);
   write(wanted.turn(300));
   pass_a_minute();
-  tier_->keep(talk.turn(500));
+  tier_->persist(talk.turn(500));
   ASSERT_TRUE(tier_->work());  // the first of its rows
   pass_a_minute();
   tier::StoreMatch match = store_->lookup(kSpace, wanted.tokens());

@@ -37,10 +37,10 @@ std::shared_ptr<Pending<Brought>> DiskTier::bring(tier::StoreMatch match, ColdCh
   return reply;
 }
 
-void DiskTier::keep(KeptPath path) {
+void DiskTier::persist(KeptPath path) {
   if (path.rows.empty() && path.places.empty()) return;
   used_.insert(path.space);
-  behind_.keep(std::move(path));
+  behind_.persist(std::move(path));
   thread_.wake();
 }
 

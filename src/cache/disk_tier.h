@@ -77,7 +77,7 @@ class DiskTier final : public ColdTier {
   // REQUIRES: the choice is one of this match.
   [[nodiscard]] std::shared_ptr<Pending<Brought>> bring(tier::StoreMatch match,
                                                         ColdChoice choice) override;
-  void keep(KeptPath path) override;
+  void persist(KeptPath path) override;
   // Drops everything that is there, and that waits. Done when what is asked after it is done;
   // status() says what it left.
   void clear() override;

@@ -87,7 +87,7 @@ TEST_F(DiskTierTest, WhatWasKeptComesUpAsItWas) {
   open();
   tier_->start();
   const Held held(tier::counting(200), {150, 200});
-  tier_->keep(held.path());
+  tier_->persist(held.path());
   ASSERT_TRUE(flush());
   tier::PathNamer names(kSpace);
   names.append(held.keys);
@@ -118,7 +118,7 @@ TEST_F(DiskTierTest, WhatMemoryDroppedIsNotWritten) {
   open();
   {
     const Held held(tier::counting(200), {200});
-    tier_->keep(held.path());
+    tier_->persist(held.path());
   }
   while (tier_->work()) {
   }
@@ -131,12 +131,12 @@ TEST_F(DiskTierTest, APathThatGoesOnTakesThePlaceOfItsBeginning) {
   const Held shorter(tier::counting(100), {100});
   const Held longer(tier::counting(200), {200});
   const Held other(tier::counting(100, 7), {100});
-  tier_->keep(shorter.path());
-  tier_->keep(other.path());
-  tier_->keep(longer.path());
+  tier_->persist(shorter.path());
+  tier_->persist(other.path());
+  tier_->persist(longer.path());
   EXPECT_EQ(tier_->status().paths_waiting, 2U);
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
-  tier_->keep(shorter.path());  // it may hold a place that the longer one has not
+  tier_->persist(shorter.path());  // it may hold a place that the longer one has not
   EXPECT_EQ(tier_->status().paths_waiting, 3U);
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
 }
@@ -148,7 +148,7 @@ TEST_F(DiskTierTest, OnlySoManyPathsWait) {
   std::vector<Held> all;
   for (Token i = 0; i < 5; ++i)
     all.emplace_back(tier::counting(80, 100 * i), std::vector<TokenPos>{80});
-  for (const Held& held : all) tier_->keep(held.path());
+  for (const Held& held : all) tier_->persist(held.path());
   EXPECT_EQ(tier_->status().paths_waiting, 3U);
   EXPECT_EQ(tier_->status().paths_lost, 2U);
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
@@ -169,7 +169,7 @@ TEST_F(DiskTierTest, WRITER2StepsWaitForCores) {
     KeptPath path = held.path();
     for (KeptPlace& place : path.places) place.role = PlaceRole::kStep;
     path.places.back().role = PlaceRole::kGoesOn;
-    tier_->keep(std::move(path));
+    tier_->persist(std::move(path));
     for (int i = 0; i < 5; ++i) {  // four of rows and the place; of the last one a row is left
       ASSERT_TRUE(tier_->work());
       EXPECT_EQ(tier_->check(), std::vector<std::string>{});
@@ -186,7 +186,7 @@ TEST_F(DiskTierTest, NothingIsWrittenTwice) {
   open();
   const Held held(tier::counting(200), {200});
   for (int i = 0; i < 3; ++i) {
-    tier_->keep(held.path());
+    tier_->persist(held.path());
     while (tier_->work()) EXPECT_EQ(tier_->check(), std::vector<std::string>{});
   }
   EXPECT_EQ(store_->stats().stored, 5U);  // four of rows, and the place
@@ -196,8 +196,8 @@ TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
   open();
   const Held first(tier::counting(200), {200});
   const Held second(tier::counting(200, 1000), {200});
-  tier_->keep(first.path());
-  tier_->keep(second.path());
+  tier_->persist(first.path());
+  tier_->persist(second.path());
   files_.set_capacity(100);
   bool started = false;  // inside of the flush, which tells of nothing that was given up before it
   const Flushed failed = tier_->flush([&](ByteCount) {
@@ -211,7 +211,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
   EXPECT_EQ(failed.waiting_bytes, 0U);
 
   files_.set_capacity(1 << 20);
-  tier_->keep(first.path());
+  tier_->persist(first.path());
   const Flushed written = tier_->flush([](ByteCount) { return true; });
   EXPECT_TRUE(written.all()) << "what an earlier one has told of is not told again";
   EXPECT_EQ(store_->stats().stored, 5U);
@@ -220,7 +220,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
 TEST_F(DiskTierTest, AFlushThatIsCutSaysWhatWaits) {
   open();
   const Held held(tier::counting(200), {200});
-  tier_->keep(held.path());
+  tier_->persist(held.path());
   const Flushed cut = tier_->flush([](ByteCount) { return false; });
   EXPECT_FALSE(cut.all());
   EXPECT_EQ(cut.waiting_bytes, held.path().bytes());
@@ -231,7 +231,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
   open();
   {
     const Held held(tier::counting(200), {200});
-    tier_->keep(held.path());
+    tier_->persist(held.path());
   }
   tier_->start();
   const Flushed flushed = tier_->flush([](ByteCount) { return true; });
@@ -247,13 +247,13 @@ TEST_F(DiskTierTest, TroubleIsToldOnceAndEnds) {
   const Held second(tier::counting(200, 1000), {200});
   files_.set_capacity(100);
   for (const Held* held : {&first, &second}) {
-    tier_->keep(held->path());
+    tier_->persist(held->path());
     while (tier_->work()) {
     }
   }
   EXPECT_EQ(told.size(), 1U);
   files_.set_capacity(1 << 20);
-  tier_->keep(first.path());
+  tier_->persist(first.path());
   while (tier_->work()) {
   }
   ASSERT_EQ(told.size(), 2U);
@@ -267,7 +267,7 @@ TEST_F(DiskTierTest, WhatIsDistrustedIsNeitherFoundNorWritten) {
   open();
   const Held held(tier::counting(200), {150, 200});
   tier_->start();
-  tier_->keep(held.path());
+  tier_->persist(held.path());
   ASSERT_TRUE(flush());
   EXPECT_EQ(wait_for(tier_->look(kSpace, held.keys)).covered, 200);
   // Another space, used since the start, goes with it.
@@ -295,7 +295,7 @@ TEST_F(DiskTierTest, AnythingAtAnyTime) {
       const Held& held = all[random() % all.size()];
       switch (random() % 6) {
         case 0:
-        case 1: tier_->keep(held.path()); break;
+        case 1: tier_->persist(held.path()); break;
         case 2: looks.push_back(tier_->look(kSpace, held.keys)); break;
         case 3: tier_->set_busy(random() % 2 == 0); break;
         case 4:

@@ -51,7 +51,7 @@ void StartReceipt::describe(const StartChoice& choice) {
     nearest = &held;
   }
   receipt_.restorable = std::max(
-      choice.plan.keep,
+      choice.plan.reused,
       plan::deepest_in_memory(choice.match, prompt_.cuts, length - 1, core_.options.deterministic));
   if (receipt_.matched > 0 && receipt_.matched < length) note_difference(match, nearest);
 }
@@ -75,7 +75,7 @@ void StartReceipt::note_difference(const tree::Match& match, const LiveSlot* nea
 void StartReceipt::conclude(const StartChoice& choice, bool planned_around) {
   receipt_.slot = choice.plan.slot;
   receipt_.source = choice.plan.source;
-  receipt_.restored = choice.plan.keep;
+  receipt_.restored = choice.plan.reused;
   receipt_.restorable = std::max(receipt_.restorable, receipt_.restored);
   receipt_.missing = missing(planned_around);
   name_foreign();

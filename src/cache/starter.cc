@@ -49,7 +49,7 @@ LogitsPtr Starter::begin(const Prompt& prompt, const StartChoice& choice, Receip
 
 // A prompt that begins at its very end needs the logits there.
 Starter::Way Starter::with_logits(const Start& start, StartChoice choice) const {
-  if (choice.plan.keep < length_of(start.prompt.tokens)) return {std::move(choice), nullptr};
+  if (choice.plan.reused < length_of(start.prompt.tokens)) return {std::move(choice), nullptr};
   if (LogitsPtr logits = core_.ends.find(start.prompt.end)) {
     return {std::move(choice), std::move(logits)};
   }
@@ -75,7 +75,7 @@ Starter::Obstacle Starter::carry_out(const Start& start, const StartChoice& choi
     const Obstacle obstacle = std::visit([&](const auto& one) { return act(one, start); }, action);
     if (obstacle == Obstacle::kNone) continue;
     needed.release();
-    const auto kept = static_cast<std::size_t>(choice.plan.keep);
+    const auto kept = static_cast<std::size_t>(choice.plan.reused);
     if (obstacle == Obstacle::kNotRestored) {
       core_.memory.quarantine.remove(start.prompt.space, start.prompt.keys.first(kept), core_.now);
     }
@@ -149,7 +149,7 @@ void Starter::take_over(const Start& start, const StartChoice& choice) {
   const Prompt& prompt = start.prompt;
   LiveSlot& held = core_.slots[start.slot];
   const plan::StartPlan& plan = choice.plan;
-  const TokenPos restored = plan.keep;
+  const TokenPos restored = plan.reused;
   const bool rows_stayed =
       plan.source == plan::StartSource::kLive || plan.source == plan::StartSource::kSnapshotInPlace;
   if (!rows_stayed) {

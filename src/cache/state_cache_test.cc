@@ -272,7 +272,7 @@ TEST_P(CacheThatPostpones, WhoWaitsForAPlaceWaitsUntilItIsKept) {
   EXPECT_EQ(again->position, 320);
   world.cache.growth().copy_postponed(kSlot, 1 << 20, world.receipt);
   EXPECT_FALSE(world.cache.admission().still_coming(*awaited));
-  EXPECT_EQ(plan().plan.keep, 320);
+  EXPECT_EQ(plan().plan.reused, 320);
 }
 
 TEST_P(CacheThatPostpones, ARequestThatEndsTakesNothingWithIt) {
@@ -282,7 +282,7 @@ TEST_P(CacheThatPostpones, ARequestThatEndsTakesNothingWithIt) {
   world.cache.end(kSlot);
   EXPECT_FALSE(world.cache.growth().postponed(kSlot));
   EXPECT_EQ(world.cache.check(), std::vector<std::string>{});
-  EXPECT_EQ(world.cache.admission().plan(prompt(), {&kSlot, 1}).plan.keep, 160)
+  EXPECT_EQ(world.cache.admission().plan(prompt(), {&kSlot, 1}).plan.reused, 160)
       << "the slot holds it";
 
   World emptied(GetParam());

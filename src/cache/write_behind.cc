@@ -23,7 +23,7 @@ WriteBehind::WriteBehind(tier::BlobStore& store, const env::Clock& clock,
 
 // --- any thread ------------------------------------------------------------------------
 
-void WriteBehind::keep(KeptPath path) {
+void WriteBehind::persist(KeptPath path) {
   const MutexLock lock(mutex_);
   if (!published_.writes) return;
   if (paths_.add(std::move(path), clock_.now())) ++published_.paths_lost;

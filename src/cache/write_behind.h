@@ -9,7 +9,7 @@
 //   BEHIND-1  what is told of the writer, bytes left and whether there are any, is what the writer
 //             says; between calls on the tier's thread
 //
-// keep(), forget_waiting(), hurry(), set_busy(), waits() and status() may be called by any thread;
+// persist(), forget_waiting(), hurry(), set_busy(), waits() and status() may be called by any thread;
 // the rest by the tier's own.
 #pragma once
 
@@ -52,7 +52,7 @@ class WriteBehind {
               const DiskTierEvents& events);
 
   // -- any thread ---------------------------------------------------------------
-  void keep(KeptPath path);
+  void persist(KeptPath path);
   // What has not been begun is not written.
   void forget_waiting();
   // From now on paths need not rest, and nothing is paced.

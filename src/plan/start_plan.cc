@@ -67,14 +67,14 @@ bool can_truncate(const LiveState& slot, TokenPos position) {
 struct Way {
   const LiveState* slot = nullptr;
   StartSource source = StartSource::kNothing;
-  TokenPos keep = 0;
+  TokenPos reused = 0;
   tree::NodeId node;  // of memory
   ByteCount bytes_in = 0;
   ByteCount cost = 0;
 };
 
 // How deep the slot's own state can be kept; 0: not at all.
-TokenPos keep_of_live(const StartInput& input, const LiveState& slot) {
+TokenPos reused_of_live(const StartInput& input, const LiveState& slot) {
   const TokenPos agreed = std::min(slot.common, limit_of(input));
   if (!input.deterministic && agreed > slot.exact && can_truncate(slot, agreed)) return agreed;
   auto cut = std::ranges::upper_bound(input.cuts, std::min(agreed, slot.exact));
@@ -117,9 +117,9 @@ std::optional<InPlace> snapshot_in_place(const StartInput& input, const LiveStat
 }
 
 // Tokens of the slot's state that this way to begin takes from its conversation.
-TokenPos lost_tokens(const LiveState& slot, StartSource source, TokenPos keep) {
+TokenPos lost_tokens(const LiveState& slot, StartSource source, TokenPos reused) {
   const bool rows_stay = source == StartSource::kLive || source == StartSource::kSnapshotInPlace;
-  return rows_stay ? slot.length - keep : slot.length;
+  return rows_stay ? slot.length - reused : slot.length;
 }
 
 // What bringing the lost conversation back would cost: from memory if there is
@@ -133,8 +133,8 @@ ByteCount displaced(const StartInput& input, TokenPos lost) {
 }
 
 Way priced(const StartInput& input, Way way) {
-  const TokenPos lost = lost_tokens(*way.slot, way.source, way.keep);
-  const auto read = static_cast<ByteCount>(input.prompt_length - way.keep);
+  const TokenPos lost = lost_tokens(*way.slot, way.source, way.reused);
+  const auto read = static_cast<ByteCount>(input.prompt_length - way.reused);
   way.cost = input.costs.token * read + way.bytes_in;
   if (read > 0) way.cost += input.costs.any_token;
   if (lost > 0) way.cost += way.slot->unsaved;
@@ -143,13 +143,13 @@ Way priced(const StartInput& input, Way way) {
 }
 
 // One way from each source that has one. The deepest place of a source is enough:
-// costs are linear in `keep`, so where a shallower place were cheaper, nothing
+// costs are linear in `reused`, so where a shallower place were cheaper, nothing
 // kept at all would be cheaper still.
 std::vector<Way> ways_on(const StartInput& input, const LiveState& slot) {
   const StartCosts& costs = input.costs;
   std::vector<Way> ways;
-  if (const TokenPos keep = keep_of_live(input, slot)) {
-    ways.push_back({.slot = &slot, .source = StartSource::kLive, .keep = keep});
+  if (const TokenPos reused = reused_of_live(input, slot)) {
+    ways.push_back({.slot = &slot, .source = StartSource::kLive, .reused = reused});
   }
   if (const auto snapshot = snapshot_in_place(input, slot)) {
     ways.push_back({&slot, StartSource::kSnapshotInPlace, snapshot->position, snapshot->node,
@@ -171,7 +171,7 @@ std::vector<Way> ways_on(const StartInput& input, const LiveState& slot) {
 
 bool better(const Way& a, const Way& b) {
   const auto rank = [](const Way& way) {
-    return std::tuple(way.cost, -way.keep, way.slot->last_used, way.slot->slot);
+    return std::tuple(way.cost, -way.reused, way.slot->last_used, way.slot->slot);
   };
   return rank(a) < rank(b);
 }
@@ -179,7 +179,7 @@ bool better(const Way& a, const Way& b) {
 std::vector<StartAction> actions_of(const StartInput& input, const Way& way) {
   const LiveState& slot = *way.slot;
   std::vector<StartAction> actions;
-  if (lost_tokens(slot, way.source, way.keep) > 0 && slot.unsaved > 0) {
+  if (lost_tokens(slot, way.source, way.reused) > 0 && slot.unsaved > 0) {
     actions.emplace_back(StoreLive{});
   }
   switch (way.source) {
@@ -187,14 +187,14 @@ std::vector<StartAction> actions_of(const StartInput& input, const Way& way) {
       if (slot.length > 0) actions.emplace_back(ClearSlot{});
       break;
     case StartSource::kLive:
-      if (way.keep < slot.length) actions.emplace_back(TruncateLive{way.keep});
+      if (way.reused < slot.length) actions.emplace_back(TruncateLive{way.reused});
       break;
     case StartSource::kSnapshotInPlace:
-      actions.emplace_back(LoadSnapshot{way.node, way.keep});
+      actions.emplace_back(LoadSnapshot{way.node, way.reused});
       break;
-    case StartSource::kMemory: actions.emplace_back(RestoreState{way.node, way.keep}); break;
+    case StartSource::kMemory: actions.emplace_back(RestoreState{way.node, way.reused}); break;
   }
-  actions.emplace_back(ReadPrompt{{way.keep, input.prompt_length}});
+  actions.emplace_back(ReadPrompt{{way.reused, input.prompt_length}});
   return actions;
 }
 
@@ -208,7 +208,7 @@ StartPlan plan_start(const StartInput& input) {
       if (!best || better(way, *best)) best = way;
     }
   }
-  return {best->slot->slot, best->source, best->keep,
+  return {best->slot->slot, best->source, best->reused,
           best->bytes_in,   best->cost,   actions_of(input, *best)};
 }
 
@@ -232,24 +232,24 @@ const PlaceInSlot* place_at(const LiveState& slot, TokenPos position) {
 }
 
 bool is_decoded(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
-  if (plan.source == StartSource::kLive) return plan.keep > slot.exact;
-  const PlaceInSlot* place = place_at(slot, plan.keep);
+  if (plan.source == StartSource::kLive) return plan.reused > slot.exact;
+  const PlaceInSlot* place = place_at(slot, plan.reused);
   if (plan.source == StartSource::kSnapshotInPlace && place && place->off_grid) return true;
-  const tree::Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
+  const tree::Stop* stop = input.match ? stop_at(*input.match, plan.reused) : nullptr;
   return stop && stop->marks.has(Hint::kOffGrid);
 }
 
 bool is_there(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
   const TokenPos rows = rows_of(input, slot);
-  const tree::Stop* stop = input.match ? stop_at(*input.match, plan.keep) : nullptr;
-  const bool snapshot = (stop && stop->has_snapshot) || place_at(slot, plan.keep);
+  const tree::Stop* stop = input.match ? stop_at(*input.match, plan.reused) : nullptr;
+  const bool snapshot = (stop && stop->has_snapshot) || place_at(slot, plan.reused);
   switch (plan.source) {
     case StartSource::kNothing: return true;
-    case StartSource::kLive: return plan.keep <= rows && can_truncate(slot, plan.keep);
-    case StartSource::kSnapshotInPlace: return snapshot && plan.keep <= rows;
+    case StartSource::kLive: return plan.reused <= rows && can_truncate(slot, plan.reused);
+    case StartSource::kSnapshotInPlace: return snapshot && plan.reused <= rows;
     case StartSource::kMemory:
       if (!input.match) return false;
-      return input.match->truncates_anywhere ? plan.keep <= input.match->covered
+      return input.match->truncates_anywhere ? plan.reused <= input.match->covered
                                              : stop && stop->restorable;
   }
   return false;
@@ -262,15 +262,15 @@ std::optional<StartAction> change_of(const StartInput& input, const LiveState& s
   switch (plan.source) {
     case StartSource::kNothing: break;
     case StartSource::kLive:
-      return plan.keep == slot.length ? std::nullopt : std::optional(TruncateLive{plan.keep});
+      return plan.reused == slot.length ? std::nullopt : std::optional(TruncateLive{plan.reused});
     case StartSource::kSnapshotInPlace: {
-      const PlaceInSlot* own = place_at(slot, plan.keep);
+      const PlaceInSlot* own = place_at(slot, plan.reused);
       const bool its_own = own && may_keep(input, *own);
-      return LoadSnapshot{its_own ? tree::NodeId{} : node_holding(*input.match, plan.keep),
-                          plan.keep};
+      return LoadSnapshot{its_own ? tree::NodeId{} : node_holding(*input.match, plan.reused),
+                          plan.reused};
     }
     case StartSource::kMemory:
-      return RestoreState{node_holding(*input.match, plan.keep), plan.keep};
+      return RestoreState{node_holding(*input.match, plan.reused), plan.reused};
   }
   return slot.length == 0 ? std::nullopt : std::optional<StartAction>(ClearSlot{});
 }
@@ -278,7 +278,7 @@ std::optional<StartAction> change_of(const StartInput& input, const LiveState& s
 std::string check_actions(const StartInput& input, const LiveState& slot, const StartPlan& plan) {
   std::span<const StartAction> rest = plan.actions;
   const bool stores = !rest.empty() && rest.front() == StartAction(StoreLive{});
-  const bool should_store = slot.unsaved > 0 && lost_tokens(slot, plan.source, plan.keep) > 0;
+  const bool should_store = slot.unsaved > 0 && lost_tokens(slot, plan.source, plan.reused) > 0;
   if (stores != should_store) return "START-4: what would be lost is not kept, or kept for nothing";
   if (stores) rest = rest.subspan(1);
   if (const auto change = change_of(input, slot, plan)) {
@@ -286,7 +286,7 @@ std::string check_actions(const StartInput& input, const LiveState& slot, const 
       return "START-4: the slot does not get what is kept";
     rest = rest.subspan(1);
   }
-  const StartAction read = ReadPrompt{{plan.keep, input.prompt_length}};
+  const StartAction read = ReadPrompt{{plan.reused, input.prompt_length}};
   if (rest.size() != 1 || rest.front() != read)
     return "START-4: it does not end with reading the rest";
   return {};
@@ -295,19 +295,19 @@ std::string check_actions(const StartInput& input, const LiveState& slot, const 
 }  // namespace
 
 std::vector<std::string> check_start_plan(const StartInput& input, const StartPlan& plan) {
-  const std::string at = std::to_string(plan.keep);
-  if (plan.keep < 0 || plan.keep > limit_of(input)) {
+  const std::string at = std::to_string(plan.reused);
+  if (plan.reused < 0 || plan.reused > limit_of(input)) {
     return {"START-1: " + at + " is more than may be kept"};
   }
   const bool nothing = plan.source == StartSource::kNothing;
-  if ((plan.keep == 0) != nothing) return {"START-1: " + at + " and its source do not agree"};
+  if ((plan.reused == 0) != nothing) return {"START-1: " + at + " and its source do not agree"};
   const auto slot = std::ranges::find(input.slots, plan.slot, &LiveState::slot);
   if (slot == input.slots.end()) return {"START-3: there is no such slot"};
 
   std::vector<std::string> violations;
   const bool decoded = !input.deterministic && is_decoded(input, *slot, plan);
-  const bool whole = plan.keep == input.prompt_length;
-  if (!nothing && !whole && !on_grid(input.cuts, plan.keep) && !decoded) {
+  const bool whole = plan.reused == input.prompt_length;
+  if (!nothing && !whole && !on_grid(input.cuts, plan.reused) && !decoded) {
     violations.push_back("START-2: " + at + " is off the grid");
   }
   if (!is_there(input, *slot, plan)) {

@@ -14,8 +14,8 @@ namespace holdfast::plan {
 
 // So that a failing test says what was planned.
 static std::ostream& operator<<(std::ostream& out, const StartPlan& plan) {
-  return out << "slot " << plan.slot << ", " << start_source_name(plan.source) << ", keep "
-             << plan.keep << ", cost " << plan.cost;
+  return out << "slot " << plan.slot << ", " << start_source_name(plan.source) << ", reused "
+             << plan.reused << ", cost " << plan.cost;
 }
 
 namespace {
@@ -69,14 +69,14 @@ class Start : public ::testing::Test {
     EXPECT_EQ(check_start_plan(input_, planned), std::vector<std::string>{}) << planned;
     return planned;
   }
-  void expect(int slot, StartSource source, TokenPos keep, std::vector<StartAction> actions) {
+  void expect(int slot, StartSource source, TokenPos reused, std::vector<StartAction> actions) {
     const StartPlan planned = plan();
-    EXPECT_EQ(std::tuple(planned.slot, planned.source, planned.keep),
-              std::tuple(slot, source, keep))
+    EXPECT_EQ(std::tuple(planned.slot, planned.source, planned.reused),
+              std::tuple(slot, source, reused))
         << planned;
     EXPECT_TRUE(planned.actions == actions) << planned.actions.size() << " actions";
   }
-  [[nodiscard]] static ReadPrompt read_from(TokenPos keep) { return {{keep, 1000}}; }
+  [[nodiscard]] static ReadPrompt read_from(TokenPos reused) { return {{reused, 1000}}; }
 
   StartInput input_;
   std::vector<TokenPos> cuts_;
@@ -293,10 +293,10 @@ class BrokenStart : public Start {
     const auto violations = check_start_plan(input_, broken);
     return violations.empty() ? "" : violations.front().substr(0, violations.front().find(':'));
   }
-  [[nodiscard]] StartPlan kept(StartSource source, TokenPos keep) const {
+  [[nodiscard]] StartPlan kept(StartSource source, TokenPos reused) const {
     StartPlan other = good_;
     other.source = source;
-    other.keep = keep;
+    other.reused = reused;
     return other;
   }
 
@@ -394,9 +394,9 @@ class RandomStart {
     for (const LiveState& slot : slots_) {
       for (const StartSource source : {kNothing, kLive, kSnapshotInPlace, kMemory}) {
         const TokenPos limit = input_.prompt_length - (input_.end_known ? 0 : 1);
-        for (TokenPos keep = 0; keep <= limit; ++keep) {
-          if (!allowed(slot, source, keep)) continue;
-          ranks.emplace_back(cost(slot, source, keep), -keep, slot.last_used, slot.slot);
+        for (TokenPos reused = 0; reused <= limit; ++reused) {
+          if (!allowed(slot, source, reused)) continue;
+          ranks.emplace_back(cost(slot, source, reused), -reused, slot.last_used, slot.slot);
         }
       }
     }
@@ -465,36 +465,36 @@ class RandomStart {
   }
 
   // START-1, START-2 and START-3 as they are written.
-  [[nodiscard]] bool allowed(const LiveState& slot, StartSource source, TokenPos keep) const {
-    if ((source == kNothing) != (keep == 0)) return false;
+  [[nodiscard]] bool allowed(const LiveState& slot, StartSource source, TokenPos reused) const {
+    if ((source == kNothing) != (reused == 0)) return false;
     if (source == kNothing) return true;
     const bool exact = input_.deterministic;
     const bool decoded =
         source == kLive
-            ? keep > slot.exact
-            : has_stop(keep, [](const tree::Stop& s) { return s.marks.has(Hint::kOffGrid); });
+            ? reused > slot.exact
+            : has_stop(reused, [](const tree::Stop& s) { return s.marks.has(Hint::kOffGrid); });
     const bool whole =
-        keep == input_.prompt_length && source != kLive &&
-        has_stop(keep, [](const tree::Stop& s) { return s.has_snapshot || s.restorable; });
-    if (!is_cut(keep) && !whole && (exact || !decoded)) return false;
-    const bool has_rows = keep <= slot.common && (!exact || keep <= slot.exact);
-    if (source == kLive) return has_rows && slot.can_truncate(keep);
+        reused == input_.prompt_length && source != kLive &&
+        has_stop(reused, [](const tree::Stop& s) { return s.has_snapshot || s.restorable; });
+    if (!is_cut(reused) && !whole && (exact || !decoded)) return false;
+    const bool has_rows = reused <= slot.common && (!exact || reused <= slot.exact);
+    if (source == kLive) return has_rows && slot.can_truncate(reused);
     if (!input_.match) return false;
     if (source == kSnapshotInPlace) {
-      return has_rows && has_stop(keep, [](const tree::Stop& s) { return s.has_snapshot; });
+      return has_rows && has_stop(reused, [](const tree::Stop& s) { return s.has_snapshot; });
     }
-    if (match_.truncates_anywhere) return keep <= match_.covered;
-    return has_stop(keep, [](const tree::Stop& s) { return s.restorable; });
+    if (match_.truncates_anywhere) return reused <= match_.covered;
+    return has_stop(reused, [](const tree::Stop& s) { return s.restorable; });
   }
 
-  [[nodiscard]] ByteCount cost(const LiveState& slot, StartSource source, TokenPos keep) const {
+  [[nodiscard]] ByteCount cost(const LiveState& slot, StartSource source, TokenPos reused) const {
     const StartCosts& costs = input_.costs;
-    ByteCount sum = keep < input_.prompt_length ? costs.any_token : 0;
-    for (TokenPos p = keep; p < input_.prompt_length; ++p) sum += costs.token;
-    if (source == kMemory) sum += static_cast<ByteCount>(keep) * costs.bytes_per_token;
+    ByteCount sum = reused < input_.prompt_length ? costs.any_token : 0;
+    for (TokenPos p = reused; p < input_.prompt_length; ++p) sum += costs.token;
+    if (source == kMemory) sum += static_cast<ByteCount>(reused) * costs.bytes_per_token;
     if (source == kMemory || source == kSnapshotInPlace) sum += costs.bytes_per_snapshot;
     const bool in_place = source == kLive || source == kSnapshotInPlace;
-    const auto lost = static_cast<ByteCount>(slot.length - (in_place ? keep : 0));
+    const auto lost = static_cast<ByteCount>(slot.length - (in_place ? reused : 0));
     if (lost == 0) return sum;
     const ByteCount later = input_.match
                                 ? (lost * costs.bytes_per_token + costs.bytes_per_snapshot) / 2
@@ -519,7 +519,7 @@ TEST(StartModel, NoOtherWayToBeginCostsLess) {
     const RandomStart start(seed);
     const StartPlan plan = plan_start(start.input());
     ASSERT_EQ(check_start_plan(start.input(), plan), std::vector<std::string>{}) << plan;
-    ASSERT_EQ(std::tuple(plan.cost, plan.keep, plan.slot), start.best()) << plan;
+    ASSERT_EQ(std::tuple(plan.cost, plan.reused, plan.slot), start.best()) << plan;
     ++chosen[plan.source];
   }
   for (const StartSource source : {kNothing, kLive, kSnapshotInPlace, kMemory}) {

@@ -132,7 +132,7 @@ void CacheRecorder::plan(const cache::Prompt& prompt, std::span<const SlotId> sl
 void CacheRecorder::planned(const plan::StartPlan& plan) {
   notes_.call().slot = plan.slot;
   notes_.call().source = plan.source;
-  notes_.call().position = plan.keep;
+  notes_.call().position = plan.reused;
 }
 
 void CacheRecorder::worth_waiting_for(const cache::Prompt&) { open(EventKind::kWait); }

@@ -200,7 +200,7 @@ class RecordedBelow final : public cache::ColdTier {
       tier::StoreMatch match, cache::ColdChoice choice) override {
     return inner_.bring(std::move(match), std::move(choice));
   }
-  void keep(cache::KeptPath path) override { inner_.keep(std::move(path)); }
+  void persist(cache::KeptPath path) override { inner_.persist(std::move(path)); }
   void clear() override { inner_.clear(); }
   void distrust(SpaceKey space, const std::string& why) override { inner_.distrust(space, why); }
 

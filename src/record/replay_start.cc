@@ -21,9 +21,9 @@ bool ReplayStart::plan(const CacheEvent& event, LiveRequest* request) {
   planned_ = request;
   choice_ = cache_->admission().plan(planned_->view(), slots);
   const plan::StartPlan& made = choice_->plan;
-  if (made.slot != event.slot || made.source != event.source || made.keep != event.position) {
+  if (made.slot != event.slot || made.source != event.source || made.reused != event.position) {
     differences_.decision(
-        "the plan keeps " + std::to_string(made.keep) + " tokens (" +
+        "the plan keeps " + std::to_string(made.reused) + " tokens (" +
         plan::start_source_name(made.source) + ") on slot " + std::to_string(made.slot) +
         "; recorded: " + std::to_string(event.position) + " (" +
         plan::start_source_name(event.source) + ") on slot " + std::to_string(event.slot));

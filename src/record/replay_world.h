@@ -148,7 +148,7 @@ class ReplayBelow final : public cache::ColdTier {
                                                                       cache::ColdChoice) override {
     return std::make_shared<cache::Pending<cache::Brought>>();
   }
-  void keep(cache::KeptPath) override {}
+  void persist(cache::KeptPath) override {}
   void clear() override {}
   void distrust(SpaceKey, const std::string&) override {}
 
