@@ -111,7 +111,7 @@ class Forest {
       if (cut <= known) continue;
       const bool ends_turn = tokens[static_cast<std::size_t>(cut - 1)] == kTurnEnd;
       snapshots.push_back(std::make_shared<const Snapshot>(cut, StateBytes(kSnapshotBytes)));
-      marks.push_back({cut, ends_turn ? Hint::kMessageEnd : Hint::kStep});
+      marks.push_back({cut, ends_turn ? Hint::kMessageEnd : Hint::kGridStep});
     }
     return tree_.commit({kSpace, tokens, blocks, snapshots, marks, tick()});
   }

@@ -19,7 +19,7 @@ constexpr double kStoreFreeMs = 30.0;  // nobody notices
 constexpr double kNearEndOdds = 0.5;
 Hints marks_of(plan::CheckpointKind kind) {
   switch (kind) {
-    case plan::CheckpointKind::kStep: return Hint::kStep;
+    case plan::CheckpointKind::kGridStep: return Hint::kGridStep;
     case plan::CheckpointKind::kMessageEnd: return Hint::kMessageEnd;
     case plan::CheckpointKind::kJunction: return Hint::kJunction;
     case plan::CheckpointKind::kPromptEnd: return Hint::kPromptEnd;
@@ -31,7 +31,7 @@ Hints marks_of(plan::CheckpointKind kind) {
 
 plan::ReuseOdds odds_of(plan::CheckpointKind kind, const plan::EvictionPolicy& policy) {
   switch (kind) {
-    case plan::CheckpointKind::kStep:
+    case plan::CheckpointKind::kGridStep:
     case plan::CheckpointKind::kAnswerStart:
     case plan::CheckpointKind::kMessageEnd: return policy.interior;
     case plan::CheckpointKind::kPromptEnd: return policy.tip;

@@ -137,9 +137,9 @@ bool ColdStates::take_in(ColdFetch& fetch, const Prompt& prompt, Receipt& receip
 
 // Where the conversation goes on: at the deepest place, at the last prompt's end where the
 // client does not repeat the answer as it was, or where the answer began, if that is asked for
-// again. Where others begin: at ends of system prompts and junctions. And steps between them: near
-// the end as memory has them (plan/placement.h, PLACE-4), each twice as far from it as the last,
-// and else so far apart that together they weigh less than the rows.
+// again. Where others begin: at ends of system prompts and junctions. And waypoints between them:
+// near the end as memory has them (plan/placement.h, PLACE-4), each twice as far from it as the
+// last, and else so far apart that together they weigh less than the rows.
 std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match,
                                                         TokenSpan keys) const {
   std::vector<const tree::Stop*> places;
@@ -166,14 +166,14 @@ std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match
     const bool goes_on = stop == places.back() || stop == last_prompt || asked_again;
     const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);
     const TokenPos distance = end - stop->position;
-    const bool is_step =
+    const bool is_grid_step =
         distance >= std::min(std::max(2 * above, core_.options.merged_chunk), above + sparse);
-    if (!goes_on && !shared && !is_step) continue;
+    if (!goes_on && !shared && !is_grid_step) continue;
     KeptPlace place;
     place.position = stop->position;
     place.snapshot = core_.memory.tree().snapshot(stop->node);
     place.marks = stop->marks;
-    place.role = goes_on ? PlaceRole::kGoesOn : shared ? PlaceRole::kShared : PlaceRole::kStep;
+    place.role = goes_on ? PlaceRole::kGoesOn : shared ? PlaceRole::kShared : PlaceRole::kWaypoint;
     if (stop->has_snapshot) place.bytes = core_.memory.copier.snapshot_bytes(stop->position);
     if (asked_again) place.logits = logits;
     if (asked_again) place.bytes += logits->bytes.size();

@@ -185,7 +185,7 @@ class DeclinedCore : public ::testing::Test {
 };
 
 const std::vector<PlaceOutline> kPlaces = {
-    {100, 0, PlaceRole::kShared}, {300, 0, PlaceRole::kStep}, {400, 0, PlaceRole::kStep}};
+    {100, 0, PlaceRole::kShared}, {300, 0, PlaceRole::kWaypoint}, {400, 0, PlaceRole::kWaypoint}};
 
 // Every put of a core in turn is refused, the last place's included.
 TEST_F(DeclinedCore, WhateverIsRefusedLeavesNothingUselessAndTheNextTurnIsWhole) {
@@ -202,7 +202,7 @@ TEST_F(DeclinedCore, WhateverIsRefusedLeavesNothingUselessAndTheNextTurnIsWhole)
       EXPECT_EQ(restorable(before), 300);
       EXPECT_EQ(useless_bytes(talk), 0U);
       EXPECT_EQ(least_worth_of_use(talk) > 0, restorable(talk) > 0);
-      // Of a core that is not whole no steps are written.
+      // Of a core that is not whole no waypoints are written.
       const std::size_t places = store_->lookup(kSpace, talk.tokens()).places.size();
       EXPECT_TRUE(restorable(talk) == 500 || places <= 1) << places << " places";
       write(talk.turn(550, kPlaces));
@@ -241,8 +241,8 @@ TEST_F(DeclinedCore, RoomThatIsGoneHalfWayCostsOnlyThisConversation) {
   EXPECT_EQ(restorable(talk), 500);
 }
 
-// The turn before is not a mere step until this one is there: whoever needs room next takes that of
-// what was left half-way.
+// The turn before is not a mere waypoint until this one is there: whoever needs room next takes
+// that of what was left half-way.
 TEST_F(DeclinedCore, TheTurnBeforeKeepsItsWorthUntilThisOneIsThere) {
   for (const Refusal how : {Refusal::kDeclines, Refusal::kFails}) {
     Talk talk(0), next(1000), last(2000);

@@ -154,7 +154,7 @@ TEST_F(DiskTierTest, OnlySoManyPathsWait) {
   EXPECT_EQ(tier_->check(), std::vector<std::string>{});
 }
 
-// Cores first: the steps of several paths wait, and no more paths than may, each until one that
+// Cores first: the waypoints of several paths wait, and no more paths than may, each until one that
 // goes on from it is begun.
 TEST_F(DiskTierTest, WRITER2StepsWaitForCores) {
   DiskTierOptions options;
@@ -167,7 +167,7 @@ TEST_F(DiskTierTest, WRITER2StepsWaitForCores) {
   all.emplace_back(tier::counting(300, 2000), std::vector<TokenPos>{210, 250, 300});
   for (const Held& held : all) {
     KeptPath path = held.path();
-    for (KeptPlace& place : path.places) place.role = PlaceRole::kStep;
+    for (KeptPlace& place : path.places) place.role = PlaceRole::kWaypoint;
     path.places.back().role = PlaceRole::kGoesOn;
     tier_->persist(std::move(path));
     for (int i = 0; i < 5; ++i) {  // four of rows and the place; of the last one a row is left
@@ -177,8 +177,8 @@ TEST_F(DiskTierTest, WRITER2StepsWaitForCores) {
   }
   EXPECT_EQ(store_->stats().place_blobs, 3U);
   while (tier_->work()) EXPECT_EQ(tier_->check(), std::vector<std::string>{});
-  // Of the first path no steps, because two others wait, and of the third those that are its next
-  // turn's.
+  // Of the first path no waypoints, because two others wait, and of the third those that are its
+  // next turn's.
   EXPECT_EQ(store_->stats().place_blobs, 4U + 2 + 2);
 }
 

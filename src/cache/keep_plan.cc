@@ -8,9 +8,9 @@ namespace holdfast::cache {
 
 namespace {
 
-// How much likelier a conversation goes on than that a prompt parts from it at one of its steps,
-// as in memory (plan/eviction.h: tip and interior).
-constexpr std::uint64_t kStepOdds = 16;
+// How much likelier a conversation goes on than that a prompt parts from it at one of its
+// waypoints, as in memory (plan/eviction.h: tip and interior).
+constexpr std::uint64_t kWaypointOdds = 16;
 
 // Which parts of a path are its core.
 struct Extent {
@@ -20,7 +20,7 @@ struct Extent {
 
 bool in_core(const PlaceOutline& place, const Extent& core) {
   if (place.position >= core.end || core.bare) return place.position == core.end;
-  return place.role != PlaceRole::kStep;
+  return place.role != PlaceRole::kWaypoint;
 }
 
 bool is_there(const PathOutline& path, TokenPos position) {
@@ -88,17 +88,17 @@ std::uint64_t saved_by(double saves_per_byte, ByteCount bytes) {
   return static_cast<std::uint64_t>(std::ceil(saves_per_byte * static_cast<double>(bytes)));
 }
 
-// What would be read again without a step: the way from the place below it.
-class StepWorth {
+// What would be read again without a waypoint: the way from the place below it.
+class WaypointWorth {
  public:
-  StepWorth(const PathOutline& path, double most) : most_(most) {
+  WaypointWorth(const PathOutline& path, double most) : most_(most) {
     for (const PlaceOutline& place : path.places) positions_.insert(place.position);
     for (const tier::PlaceHit& place : path.there) positions_.insert(place.position);
   }
   [[nodiscard]] std::uint64_t at(TokenPos position, ByteCount bytes) const {
     const auto here = positions_.lower_bound(position);
     const TokenPos below = here == positions_.begin() ? 0 : *std::prev(here);
-    const auto saves = static_cast<std::uint64_t>(position - below) / kStepOdds;
+    const auto saves = static_cast<std::uint64_t>(position - below) / kWaypointOdds;
     const auto limit = static_cast<std::uint64_t>(most_ * static_cast<double>(bytes));
     return std::min(saves, limit);
   }
@@ -120,13 +120,14 @@ KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for) {
   const Core core = core_of(path, extent);
   plan.saves_per_byte = core.saves_per_byte;
   plan.missing = core.missing;
-  const StepWorth step(path, core.saves_per_byte);
+  const WaypointWorth of_waypoint(path, core.saves_per_byte);
   for (std::size_t i = 0; i < path.places.size(); ++i) {
     const PlaceOutline& place = path.places[i];
     if (in_core(place, extent)) {
       plan.core.push_back({i, saved_by(core.saves_per_byte, place.bytes)});
     } else if (place.position < plan.length) {
-      plan.steps.insert(plan.steps.begin(), {i, step.at(place.position, place.bytes)});
+      plan.waypoints.insert(plan.waypoints.begin(),
+                            {i, of_waypoint.at(place.position, place.bytes)});
     }
   }
   // Rows may also be those of another path that is worth more.
@@ -143,7 +144,7 @@ KeepPlan plan_keeping(const PathOutline& path, const BytesFor& room_for) {
     const bool core_place =
         ours != path.places.end() && ours->position == place.position && in_core(*ours, extent);
     plan.there.push_back({place.key, core_place ? saved_by(core.saves_per_byte, place.bytes)
-                                                : step.at(place.position, place.bytes)});
+                                                : of_waypoint.at(place.position, place.bytes)});
   }
   return plan;
 }
@@ -162,13 +163,14 @@ std::vector<std::string> check_keep_plan(const PathOutline& path, const KeepPlan
     violations.emplace_back("KEEP-2: the core has no room");
   }
   TokenPos last = plan.length;
-  for (const PlaceToKeep& kept : plan.steps) {
-    const PlaceOutline step = place_of(kept);
-    if (step.position >= last) violations.emplace_back("KEEP-3: a step lies beyond the one before");
-    last = step.position;
+  for (const PlaceToKeep& kept : plan.waypoints) {
+    const PlaceOutline waypoint = place_of(kept);
+    if (waypoint.position >= last)
+      violations.emplace_back("KEEP-3: a waypoint lies beyond the one before");
+    last = waypoint.position;
     const double worth = static_cast<double>(kept.saves);
-    if (worth > plan.saves_per_byte * static_cast<double>(step.bytes)) {
-      violations.emplace_back("KEEP-4: a step is worth more than the core");
+    if (worth > plan.saves_per_byte * static_cast<double>(waypoint.bytes)) {
+      violations.emplace_back("KEEP-4: a waypoint is worth more than the core");
     }
   }
   return violations;

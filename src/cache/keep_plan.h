@@ -12,8 +12,9 @@
 // a model with large snapshots.
 //
 // The core is written first, from the front on, so that wherever that ends a conversation's
-// beginning is there. The other places (*steps*) are for prompts that part from this one. They are
-// written afterwards, the deepest first, and are worth what they would save times the odds of that.
+// beginning is there. The other places (*waypoints*) are for prompts that part from this one. They
+// are written afterwards, the deepest first, and are worth what they would save times the odds of
+// that.
 //
 // A core for which there is no room does without its other places (it is *bare*), or ends at an
 // earlier one; if it has room nowhere, nothing of the path is kept, and what others have stays.
@@ -21,8 +22,8 @@
 // Invariants, verified by check_keep_plan():
 //   KEEP-1  the core has a place at its end, if places are needed
 //   KEEP-2  what of the core is not there yet has room, at what it is worth
-//   KEEP-3  no step lies beyond the core, and steps descend
-//   KEEP-4  no step is worth more per byte than the core
+//   KEEP-3  no waypoint lies beyond the core, and waypoints descend
+//   KEEP-4  no waypoint is worth more per byte than the core
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -39,15 +40,15 @@
 namespace holdfast::cache {
 
 enum class PlaceRole {
-  kStep,    // a prompt may part from this one here
-  kShared,  // others begin here: the end of a system block, a junction
-  kGoesOn,  // the conversation goes on from here
+  kWaypoint,  // a prompt may part from this one here
+  kShared,    // others begin here: the end of a system block, a junction
+  kGoesOn,    // the conversation goes on from here
 };
 
 struct PlaceOutline {
   TokenPos position = 0;
   ByteCount bytes = 0;
-  PlaceRole role = PlaceRole::kStep;
+  PlaceRole role = PlaceRole::kWaypoint;
 };
 
 struct PathOutline {
@@ -73,7 +74,7 @@ struct KeepPlan {
   double saves_per_byte = 0.0;         // of the core
   ByteCount missing = 0;               // bytes of the core that are not there yet
   std::vector<PlaceToKeep> core;       // ascending
-  std::vector<PlaceToKeep> steps;      // descending
+  std::vector<PlaceToKeep> waypoints;  // descending
   std::vector<tier::BlobWorth> there;  // what is there is worth this much beside it
 
   [[nodiscard]] std::uint64_t rows_save(ByteCount bytes) const;

@@ -16,15 +16,15 @@ BytesFor room(ByteCount bytes) {
   return [bytes](double) { return bytes; };
 }
 
-// A system block of 1,000 tokens, three steps, the last prompt's end and the tip.
+// A system block of 1,000 tokens, three waypoints, the last prompt's end and the tip.
 PathOutline conversation() {
   PathOutline path;
   path.length = 9000;
   path.bytes_per_token = kRow;
   for (const auto& [position, role] : {std::pair{1000, PlaceRole::kShared},
-                                       {4000, PlaceRole::kStep},
-                                       {7000, PlaceRole::kStep},
-                                       {8000, PlaceRole::kStep},
+                                       {4000, PlaceRole::kWaypoint},
+                                       {7000, PlaceRole::kWaypoint},
+                                       {8000, PlaceRole::kWaypoint},
                                        {8500, PlaceRole::kGoesOn},
                                        {9000, PlaceRole::kGoesOn}}) {
     path.places.push_back({position, kSnapshot, role});
@@ -43,7 +43,7 @@ TEST(KeepPlan, TheCoreIsWhatTheNextTurnNeedsAndStepsFollow) {
   const KeepPlan plan = plan_keeping(path, room(ByteCount{1} << 40));
   EXPECT_EQ(plan.length, 9000);
   EXPECT_EQ(positions(path, plan.core), (std::vector<TokenPos>{1000, 8500, 9000}));
-  EXPECT_EQ(positions(path, plan.steps), (std::vector<TokenPos>{8000, 7000, 4000}));
+  EXPECT_EQ(positions(path, plan.waypoints), (std::vector<TokenPos>{8000, 7000, 4000}));
   EXPECT_EQ(plan.missing, 9000 * kRow + 3 * kSnapshot);
 }
 
@@ -55,8 +55,8 @@ TEST(KeepPlan, APlaceIsWorthAsMuchPerByteAsTheRowsBelowIt) {
   for (const PlaceToKeep& place : plan.core) {
     EXPECT_NEAR(static_cast<double>(place.saves) / kSnapshot / rows, 1.0, 0.01);
   }
-  for (const PlaceToKeep& step : plan.steps) {
-    EXPECT_LT(static_cast<double>(step.saves) / kSnapshot, rows / 2);
+  for (const PlaceToKeep& waypoint : plan.waypoints) {
+    EXPECT_LT(static_cast<double>(waypoint.saves) / kSnapshot, rows / 2);
   }
 }
 
@@ -65,7 +65,7 @@ TEST(KeepPlan, ACoreWithoutRoomDoesWithoutItsOtherPlaces) {
   const KeepPlan plan = plan_keeping(path, room(9000 * kRow + 2 * kSnapshot));
   EXPECT_EQ(plan.length, 9000);
   EXPECT_EQ(positions(path, plan.core), (std::vector<TokenPos>{9000}));
-  EXPECT_EQ(positions(path, plan.steps), (std::vector<TokenPos>{8500, 8000, 7000, 4000, 1000}));
+  EXPECT_EQ(positions(path, plan.waypoints), (std::vector<TokenPos>{8500, 8000, 7000, 4000, 1000}));
 }
 
 TEST(KeepPlan, ACoreWithoutRoomEndsAtAnEarlierPlace) {
@@ -73,7 +73,7 @@ TEST(KeepPlan, ACoreWithoutRoomEndsAtAnEarlierPlace) {
   const KeepPlan plan = plan_keeping(path, room(6000 * kRow + 2 * kSnapshot));
   EXPECT_EQ(plan.length, 7000);
   EXPECT_EQ(positions(path, plan.core), (std::vector<TokenPos>{7000}));
-  EXPECT_EQ(positions(path, plan.steps), (std::vector<TokenPos>{4000, 1000}));
+  EXPECT_EQ(positions(path, plan.waypoints), (std::vector<TokenPos>{4000, 1000}));
   EXPECT_EQ(plan_keeping(path, room(kSnapshot)).length, 0);
 }
 
@@ -87,7 +87,7 @@ TEST(KeepPlan, RowsAloneEndWhereTheRoomEnds) {
   EXPECT_EQ(plan_keeping(path, room(0)).length, 0);
 }
 
-// The tip of the turn before is a step now, and the rows count for the longer conversation.
+// The tip of the turn before is a waypoint now, and the rows count for the longer conversation.
 TEST(KeepPlan, WhatIsThereIsWorthWhatItIsNow) {
   PathOutline path = conversation();
   const std::vector<tier::PlaceHit> there = {

@@ -69,7 +69,7 @@ bool PathProgress::core_written() const {
 }
 
 bool PathProgress::all_written() const {
-  return core_written() && steps_done_ >= plan_.steps.size();
+  return core_written() && waypoints_done_ >= plan_.waypoints.size();
 }
 
 ByteCount PathProgress::bytes_left() const {
@@ -78,8 +78,8 @@ ByteCount PathProgress::bytes_left() const {
   for (std::size_t i = core_done_; i < plan_.core.size(); ++i) {
     bytes += path_.places[plan_.core[i].index].bytes;
   }
-  for (std::size_t i = steps_done_; i < plan_.steps.size(); ++i) {
-    bytes += path_.places[plan_.steps[i].index].bytes;
+  for (std::size_t i = waypoints_done_; i < plan_.waypoints.size(); ++i) {
+    bytes += path_.places[plan_.waypoints[i].index].bytes;
   }
   return bytes;
 }
@@ -94,15 +94,15 @@ PathPart PathProgress::next() const {
     return {
         PathPart::Kind::kRows, {rows_done_, std::min(rows_done_ + blob_tokens_, rows_end())}, {}};
   }
-  if (steps_done_ < plan_.steps.size())
-    return {PathPart::Kind::kStep, {}, plan_.steps[steps_done_]};
+  if (waypoints_done_ < plan_.waypoints.size())
+    return {PathPart::Kind::kWaypoint, {}, plan_.waypoints[waypoints_done_]};
   return {};
 }
 
 void PathProgress::done(const PathPart& part) {
   if (part.kind == PathPart::Kind::kCorePlace) ++core_done_;
   if (part.kind == PathPart::Kind::kRows) rows_done_ = part.rows.end;
-  if (part.kind == PathPart::Kind::kStep) ++steps_done_;
+  if (part.kind == PathPart::Kind::kWaypoint) ++waypoints_done_;
 }
 
 std::optional<tier::RowsBlob> PathProgress::rows_blob(TokenRange range) {

@@ -1,7 +1,7 @@
 // PathProgress: a path that is being written, and how far that has come.
 //
-//   core    rows, and the places that its next turn needs: [ rows ) * [ rows ) *
-//   steps   places in between, written when no core waits
+//   core       rows, and the places that its next turn needs: [ rows ) * [ rows ) *
+//   waypoints  places in between, written when no core waits
 //
 // States are referred to weakly: memory may drop what has not been written yet, and then it is
 // not written. The blobs that this makes hold theirs alive.
@@ -21,7 +21,7 @@ namespace holdfast::cache {
 
 // One blob of a path.
 struct PathPart {
-  enum class Kind { kNone, kCorePlace, kRows, kStep } kind = Kind::kNone;
+  enum class Kind { kNone, kCorePlace, kRows, kWaypoint } kind = Kind::kNone;
   TokenRange rows;
   PlaceToKeep place;
 };
@@ -67,7 +67,7 @@ class PathProgress {
   std::size_t rows_at_ = 0;  // the first of path_.rows that may lie above
   const TokenPos blob_tokens_;
   std::size_t core_done_ = 0;
-  std::size_t steps_done_ = 0;
+  std::size_t waypoints_done_ = 0;
   TokenPos restorable_ = 0;                                 // of the path, when this began
   std::vector<std::pair<tier::BlobKey, TokenPos>> stored_;  // rows that were not, by their begin
 };

@@ -11,7 +11,7 @@ namespace holdfast::cache {
 
 void PathWriter::begin(KeptPath path) {
   CHECK(!has_path());
-  std::erase_if(steps_left_, [&](const auto& left) { return begins_with(path, left->path()); });
+  std::erase_if(waypoints_left_, [&](const auto& left) { return begins_with(path, left->path()); });
   if (on_space) on_space(path.space);
   at_hand_ = std::make_unique<PathProgress>(std::move(path), store_, clock_.unix_ms(),
                                             options_.blob_tokens);
@@ -21,40 +21,40 @@ void PathWriter::begin(KeptPath path) {
 
 bool PathWriter::write_next() {
   if (!has_path()) {
-    if (!has_steps()) return false;
-    at_hand_ = std::move(steps_left_.front());
-    steps_left_.pop_front();
+    if (!has_waypoints()) return false;
+    at_hand_ = std::move(waypoints_left_.front());
+    waypoints_left_.pop_front();
   }
   const PathPart part = at_hand_->next();
   if (part.kind == PathPart::Kind::kNone) {
     at_hand_.reset();
     return true;
   }
-  const bool step = part.kind == PathPart::Kind::kStep;
-  if (step) at_hand_->done(part);
+  const bool waypoint = part.kind == PathPart::Kind::kWaypoint;
+  if (waypoint) at_hand_->done(part);
   write(part);
-  if (!step) at_hand_->done(part);
-  let_steps_wait(part);
+  if (!waypoint) at_hand_->done(part);
+  let_waypoints_wait(part);
   return true;
 }
 
 // Another path's core may have come meanwhile.
-void PathWriter::let_steps_wait(const PathPart& part) {
+void PathWriter::let_waypoints_wait(const PathPart& part) {
   PathProgress& at = *at_hand_;
-  if (part.kind == PathPart::Kind::kStep) {
+  if (part.kind == PathPart::Kind::kWaypoint) {
     if (at.all_written()) {
       at_hand_.reset();
     } else {
-      steps_left_.push_front(std::move(at_hand_));
+      waypoints_left_.push_front(std::move(at_hand_));
     }
     return;
   }
   if (!at.core_written()) return;
   // From now on the turn before is worth what it is beside this one.
   store_.revalue(at.plan().there, at.moment());
-  if (at.plan().steps.empty()) return;
-  steps_left_.push_back(std::move(at_hand_));
-  if (steps_left_.size() > options_.paths_max) steps_left_.pop_front();
+  if (at.plan().waypoints.empty()) return;
+  waypoints_left_.push_back(std::move(at_hand_));
+  if (waypoints_left_.size() > options_.paths_max) waypoints_left_.pop_front();
 }
 
 void PathWriter::write(const PathPart& part) {
@@ -108,30 +108,30 @@ void PathWriter::give_up(const std::string& why, ByteCount place_bytes) {
 }
 
 void PathWriter::drop() {
-  steps_left_.clear();
+  waypoints_left_.clear();
   at_hand_.reset();
 }
 
 ByteCount PathWriter::bytes_left() const {
   ByteCount left = at_hand_ ? at_hand_->bytes_left() : 0;
-  for (const auto& path : steps_left_) left += path->bytes_left();
+  for (const auto& path : waypoints_left_) left += path->bytes_left();
   return left;
 }
 
 std::vector<std::string> PathWriter::check() const {
   std::vector<std::string> violations;
-  if (steps_left_.size() > options_.paths_max) {
-    violations.emplace_back("PATHWRITER-2: too many paths wait with their steps");
+  if (waypoints_left_.size() > options_.paths_max) {
+    violations.emplace_back("PATHWRITER-2: too many paths wait with their waypoints");
   }
-  for (auto path = steps_left_.begin(); path != steps_left_.end(); ++path) {
+  for (auto path = waypoints_left_.begin(); path != waypoints_left_.end(); ++path) {
     const PathProgress& left = **path;
-    if (!left.core_written()) violations.emplace_back("PATHWRITER-2: steps without their core");
-    if (left.all_written()) violations.emplace_back("PATHWRITER-2: a path without steps waits");
-    const bool outgrown = (at_hand_ && begins_with(at_hand_->path(), left.path())) ||
-                          std::any_of(std::next(path), steps_left_.end(), [&](const auto& later) {
-                            return begins_with(later->path(), left.path());
-                          });
-    if (outgrown) violations.emplace_back("PATHWRITER-3: steps that a later path begins with");
+    if (!left.core_written()) violations.emplace_back("PATHWRITER-2: waypoints without their core");
+    if (left.all_written()) violations.emplace_back("PATHWRITER-2: a path without waypoints waits");
+    const bool outgrown =
+        (at_hand_ && begins_with(at_hand_->path(), left.path())) ||
+        std::any_of(std::next(path), waypoints_left_.end(),
+                    [&](const auto& later) { return begins_with(later->path(), left.path()); });
+    if (outgrown) violations.emplace_back("PATHWRITER-3: waypoints that a later path begins with");
   }
   return violations;
 }

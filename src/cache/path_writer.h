@@ -1,15 +1,16 @@
 // PathWriter: writes paths into a store, blob by blob.
 //
-// The core of a path, which its next turn needs (keep_plan.h), is written at a stretch; the steps
-// of all paths are written when no core waits. A core that cannot be finished costs nobody else
-// anything: what was there of the path stays worth what it was, and rows that no place stands on
-// are worth nothing.
+// The core of a path, which its next turn needs (keep_plan.h), is written at a stretch; the
+// waypoints of all paths are written when no core waits. A core that cannot be finished costs
+// nobody else anything: what was there of the path stays worth what it was, and rows that no place
+// stands on are worth nothing.
 //
 // Invariants, PATHWRITER-2 and PATHWRITER-3 verified by check():
 //   PATHWRITER-1  at most one blob's states are held alive, and only inside write_next()
 //                 (disk_tier_test.cc, WhatMemoryDroppedIsNotWritten)
-//   PATHWRITER-2  at most `paths_max` paths wait with their steps: of each the core is written and
-//                 a step is left
+//   PATHWRITER-2  at most `paths_max` paths wait with their waypoints: of each the core is written
+//   and
+//                 a waypoint is left
 //   PATHWRITER-3  neither a later one of them nor the path at hand begins with such a path
 //
 // One owning thread, that of the disk tier.
@@ -52,13 +53,13 @@ class PathWriter {
 
   // REQUIRES: no path is at hand.
   void begin(KeptPath path);
-  // One blob of the path at hand, or of one that waits with its steps. False: there is nothing.
+  // One blob of the path at hand, or of one that waits with its waypoints. False: there is nothing.
   bool write_next();
   // Nothing of what was begun is written any more.
   void drop();
 
   [[nodiscard]] bool has_path() const { return at_hand_ != nullptr; }
-  [[nodiscard]] bool has_steps() const { return !steps_left_.empty(); }
+  [[nodiscard]] bool has_waypoints() const { return !waypoints_left_.empty(); }
   [[nodiscard]] ByteCount bytes_left() const;
   // It is not the time to write.
   [[nodiscard]] bool pauses(bool busy) const { return pace_.pauses(clock_.now(), busy); }
@@ -70,7 +71,7 @@ class PathWriter {
   // Rows are worth what they weigh.
   template <typename AnyBlob>
   void put(AnyBlob& blob, std::optional<std::uint64_t> saves);
-  void let_steps_wait(const PathPart& part);
+  void let_waypoints_wait(const PathPart& part);
   void note_trouble(const std::string& what, ByteCount place_bytes = 0);
   void give_up(const std::string& why, ByteCount place_bytes);
 
@@ -79,7 +80,7 @@ class PathWriter {
   const DiskTierOptions options_;
   WritePace pace_;
   std::unique_ptr<PathProgress> at_hand_;
-  std::deque<std::unique_ptr<PathProgress>> steps_left_;
+  std::deque<std::unique_ptr<PathProgress>> waypoints_left_;
   NotWritten not_written_;
 };
 

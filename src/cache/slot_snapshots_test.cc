@@ -15,7 +15,7 @@ SnapshotPtr snapshot_at(TokenPos position) {
 
 SlotOffer offer_at(TokenPos position, TokenPos end, ByteCount allowance = 1 << 20) {
   SlotOffer offer;
-  offer.at = {position, plan::CheckpointKind::kStep};
+  offer.at = {position, plan::CheckpointKind::kGridStep};
   offer.path_end = end;
   offer.bytes = kBytes;
   offer.allowance = allowance;

@@ -79,7 +79,7 @@ class StateCache {
   [[nodiscard]] SlotTransfer& transfer() { return transfer_; }
   [[nodiscard]] CacheStatus status() const;
   // The conversations that memory holds, and at most this many of them that were used last. Walks
-  // all that is held: for whoever asks, not for every turn.
+  // all that is held: for whoever asks, not for every round.
   [[nodiscard]] ConversationsStatus conversations(std::size_t most,
                                                   env::Clock::TimePoint now) const;
   // Returns the bytes that this frees.

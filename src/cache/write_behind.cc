@@ -60,7 +60,7 @@ void WriteBehind::count_missed_answer() {
 // --- the tier's thread -----------------------------------------------------------------
 
 bool WriteBehind::ready() const {
-  const bool begun = writer_.has_path() || writer_.has_steps();
+  const bool begun = writer_.has_path() || writer_.has_waypoints();
   const bool pauses = writer_.pauses(busy_);
   const MutexLock lock(mutex_);
   return hurry_ || ((begun || paths_.has_rested(clock_.now())) && !pauses);
@@ -69,7 +69,7 @@ bool WriteBehind::ready() const {
 // From here on it counts as one of the writer's.
 std::optional<KeptPath> WriteBehind::next_path() {
   const MutexLock lock(mutex_);
-  const bool any = hurry_ || !writer_.has_steps();
+  const bool any = hurry_ || !writer_.has_waypoints();
   auto taken = paths_.take(clock_.now(), any ? PathQueue::Take::kAny : PathQueue::Take::kRested);
   if (taken) published_.paths_waiting = 1;
   return taken;
@@ -115,7 +115,7 @@ void WriteBehind::publish() {
   published_.lost = not_written.lost;
   published_.paths_declined = not_written.paths_declined;
   published_.given_up = not_written.given_up;
-  published_.paths_waiting = writer_.has_path() || writer_.has_steps() ? 1 : 0;
+  published_.paths_waiting = writer_.has_path() || writer_.has_waypoints() ? 1 : 0;
   published_.bytes_waiting = writer_.bytes_left();
 }
 
@@ -131,7 +131,7 @@ std::vector<std::string> WriteBehind::check() const {
   if (published_.bytes_waiting != writer_.bytes_left()) {
     violations.emplace_back("BEHIND-1: the bytes that are left");
   }
-  if ((published_.paths_waiting > 0) != (writer_.has_path() || writer_.has_steps())) {
+  if ((published_.paths_waiting > 0) != (writer_.has_path() || writer_.has_waypoints())) {
     violations.emplace_back("BEHIND-1: whether something is left");
   }
   return violations;

@@ -23,7 +23,7 @@ constexpr std::array<MarkName, 10> kMarks = {{{Hint::kTip, "tip"},
                                               {Hint::kSystemEnd, "end of the system message"},
                                               {Hint::kPromptEnd, "end of a prompt"},
                                               {Hint::kMessageEnd, "end of a message"},
-                                              {Hint::kStep, "step"},
+                                              {Hint::kGridStep, "step"},
                                               {Hint::kOffGrid, "off the grid"},
                                               {Hint::kToolCall, "tool call"},
                                               {Hint::kAnswerStart, "answer start"}}};

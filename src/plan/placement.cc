@@ -52,7 +52,7 @@ std::vector<Checkpoint> all_candidates(const PlacementInput& input) {
   std::vector<Checkpoint> candidates;
   for (const TokenPos cut : input.cuts) {
     if (cut <= input.from) continue;
-    CheckpointKind kind = CheckpointKind::kStep;
+    CheckpointKind kind = CheckpointKind::kGridStep;
     if (ends_message(input.spans, cut)) kind = CheckpointKind::kMessageEnd;
     if (cut == junction) kind = CheckpointKind::kJunction;
     if (cut == prompt) kind = CheckpointKind::kPromptEnd;

@@ -37,7 +37,7 @@
 namespace holdfast::plan {
 
 enum class CheckpointKind {
-  kStep,  // inside a long message
+  kGridStep,  // inside a long message
   kMessageEnd,
   kAnswerStart,  // after the prompt's last token; not placed here but where logits are kept
   // Always kept:
@@ -49,7 +49,7 @@ enum class CheckpointKind {
 
 struct Checkpoint {
   TokenPos position = 0;
-  CheckpointKind kind = CheckpointKind::kStep;
+  CheckpointKind kind = CheckpointKind::kGridStep;
   bool near_end = false;  // PLACE-4 needs it
   bool operator==(const Checkpoint&) const = default;
 };

@@ -28,17 +28,18 @@ const std::vector<MessageSpan> kSpans = {{Role::kSystem, 0, 100},
 TEST(Placement, WithRoomEveryCutIsTaken) {
   const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans});
   EXPECT_EQ(kinds(placed),
-            (std::vector{kSystemEnd, kMessageEnd, kMessageEnd, kStep, kStep, kPromptEnd}));
+            (std::vector{kSystemEnd, kMessageEnd, kMessageEnd, kGridStep, kGridStep, kPromptEnd}));
 }
 
 TEST(Placement, WhenMemoryIsScarceNeighboursKeepTheirDistance) {
   const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans, .spacing_min = 200});
-  EXPECT_EQ(placed, (std::vector<Checkpoint>{{100, kSystemEnd}, {406, kStep}, {750, kPromptEnd}}));
+  EXPECT_EQ(placed,
+            (std::vector<Checkpoint>{{100, kSystemEnd}, {406, kGridStep}, {750, kPromptEnd}}));
 }
 
 TEST(Placement, WhatIsNotComputedAnewGetsNone) {
   const auto placed = place_checkpoints({.cuts = kCuts, .spans = kSpans, .from = 406});
-  EXPECT_EQ(placed, (std::vector<Checkpoint>{{662, kStep}, {750, kPromptEnd}}));
+  EXPECT_EQ(placed, (std::vector<Checkpoint>{{662, kGridStep}, {750, kPromptEnd}}));
 }
 
 TEST(Placement, AJunctionIsRoundedDownToTheGrid) {
@@ -109,7 +110,7 @@ TEST(Placement, PlacesThinOutWithTheDistanceFromTheEnd) {
 
 TEST(CheckpointKinds, WhatIsAlwaysKept) {
   using enum CheckpointKind;
-  for (const auto kind : {kStep, kMessageEnd, kAnswerStart}) EXPECT_FALSE(always_kept(kind));
+  for (const auto kind : {kGridStep, kMessageEnd, kAnswerStart}) EXPECT_FALSE(always_kept(kind));
   for (const auto kind : {kJunction, kPromptEnd, kSystemEnd}) EXPECT_TRUE(always_kept(kind));
 }
 

@@ -33,7 +33,7 @@ double chance_at(CheckpointKind kind, double distance) {
   constexpr double kMessage = 0.5;
   constexpr double kShared = 4.0;
   switch (kind) {
-    case CheckpointKind::kStep:
+    case CheckpointKind::kGridStep:
     case CheckpointKind::kAnswerStart: return 0.0;
     case CheckpointKind::kMessageEnd:
     case CheckpointKind::kPromptEnd: return kMessage * kLatelySaid / (distance + kLatelySaid);

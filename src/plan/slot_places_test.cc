@@ -17,13 +17,13 @@ std::vector<Checkpoint> thinned(std::vector<Checkpoint> places, std::size_t coun
 }
 
 TEST(SlotPlaces, OfTwoNeighboursTheDeeperOneServesMore) {
-  const std::vector<Checkpoint> places = {{1000, Kind::kStep}, {1010, Kind::kStep}};
+  const std::vector<Checkpoint> places = {{1000, Kind::kGridStep}, {1010, Kind::kGridStep}};
   EXPECT_EQ(least_missed(places, 2000), 0U) << "few prompts part within ten tokens";
 }
 
 TEST(SlotPlaces, ShortlyBehindAnotherAndShortlyBeforeTheNextIsMissedLeast) {
   const std::vector<Checkpoint> places = {
-      {1000, Kind::kStep}, {1010, Kind::kStep}, {1020, Kind::kStep}};
+      {1000, Kind::kGridStep}, {1010, Kind::kGridStep}, {1020, Kind::kGridStep}};
   EXPECT_EQ(least_missed(places, 2000), 1U);
 }
 
@@ -39,7 +39,7 @@ TEST(SlotPlaces, TheLastOneIsKeptThoughItLiesAtTheEnd) {
 
 TEST(SlotPlaces, NearTheEndPlacesAreNearerToEachOther) {
   std::vector<Checkpoint> places;
-  for (TokenPos at = 512; at < 16'000; at += 512) places.push_back({at, Kind::kStep});
+  for (TokenPos at = 512; at < 16'000; at += 512) places.push_back({at, Kind::kGridStep});
   const auto left = thinned(places, 6, 16'000);
   ASSERT_EQ(left.size(), 6U);
   EXPECT_GE(left.back().position, 15'000);
@@ -50,7 +50,7 @@ TEST(SlotPlaces, NearTheEndPlacesAreNearerToEachOther) {
 
 TEST(SlotPlaces, TheEndOfTheSystemBlockOutlivesStepsOfALongMessage) {
   std::vector<Checkpoint> places = {{600, Kind::kSystemEnd}};
-  for (TokenPos at = 1024; at < 30'000; at += 512) places.push_back({at, Kind::kStep});
+  for (TokenPos at = 1024; at < 30'000; at += 512) places.push_back({at, Kind::kGridStep});
   const auto left = thinned(places, 8, 30'000);
   EXPECT_EQ(left.front(), (Checkpoint{600, Kind::kSystemEnd}));
 }
@@ -58,7 +58,7 @@ TEST(SlotPlaces, TheEndOfTheSystemBlockOutlivesStepsOfALongMessage) {
 // A first answer of 17 tokens, after a system block with a place every 256.
 TEST(SlotPlaces, StepsInsideTheSystemBlockGoBeforeWhatWasSaidLately) {
   std::vector<Checkpoint> places;
-  for (TokenPos at = 256; at <= 1280; at += 256) places.push_back({at, Kind::kStep});
+  for (TokenPos at = 256; at <= 1280; at += 256) places.push_back({at, Kind::kGridStep});
   places.insert(places.end(), {{1538, Kind::kSystemEnd},
                                {1754, Kind::kMessageEnd},
                                {1771, Kind::kMessageEnd},
@@ -67,8 +67,10 @@ TEST(SlotPlaces, StepsInsideTheSystemBlockGoBeforeWhatWasSaidLately) {
 }
 
 TEST(SlotPlaces, OnlyWhatLiesBeforeTheEndOfTheSystemBlockLiesInside) {
-  const std::vector<Checkpoint> plain = {
-      {256, Kind::kStep}, {512, Kind::kStep}, {600, Kind::kStep}, {700, Kind::kStep}};
+  const std::vector<Checkpoint> plain = {{256, Kind::kGridStep},
+                                         {512, Kind::kGridStep},
+                                         {600, Kind::kGridStep},
+                                         {700, Kind::kGridStep}};
   auto with_system = plain;
   with_system[1].kind = Kind::kSystemEnd;
   EXPECT_LT(missed_by(with_system, 0, 1000), missed_by(plain, 0, 1000) / 2);
@@ -77,14 +79,14 @@ TEST(SlotPlaces, OnlyWhatLiesBeforeTheEndOfTheSystemBlockLiesInside) {
 
 TEST(SlotPlaces, EndsOfMessagesOutliveStepsBetweenThem) {
   const std::vector<Checkpoint> places = {
-      {500, Kind::kMessageEnd}, {750, Kind::kStep}, {1000, Kind::kMessageEnd}};
+      {500, Kind::kMessageEnd}, {750, Kind::kGridStep}, {1000, Kind::kMessageEnd}};
   EXPECT_EQ(least_missed(places, 1200), 1U);
 }
 
 // Against the sum that it stands for: what prompts that part at each token read again.
 TEST(SlotPlaces, WhatIsMissedIsWhatIsReadAgain) {
   const std::vector<Checkpoint> places = {
-      {400, Kind::kStep}, {700, Kind::kStep}, {900, Kind::kStep}};
+      {400, Kind::kGridStep}, {700, Kind::kGridStep}, {900, Kind::kGridStep}};
   constexpr TokenPos kEnd = 1200;
   double sum = 0;
   for (TokenPos parts = 700; parts < 900; ++parts) {

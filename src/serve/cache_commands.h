@@ -30,7 +30,7 @@ class CacheCommands {
   // below is stopped first.
   void clear(Answer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
-  // turn. kUnavailable once the server stops.
+  // round. kUnavailable once the server stops.
   void list_conversations(std::size_t most, Answer<cache::ConversationsStatus> answer);
   // This many tokens at most of a conversation lie below memory too, as far as is known without
   // looking there. Nothing: there is no such tier, or another server writes to it.

@@ -58,8 +58,8 @@ class Life {
     bench.emplace(settings.fake, scheduling, SchedulerParts{.lower = &*lower_});
   }
 
-  void turn() {
-    bench->scheduler.turn();
+  void run_round() {
+    bench->scheduler.run_round();
     lower_->work();
     const cache::CacheStatus status = bench->scheduler.cache_commands().status();
     ASSERT_LE(status.peak, settings_.memory);
@@ -180,7 +180,7 @@ class DayTest {
     for (std::size_t i = at; i < end; ++i) prompts.push_back(clients_.prompt(day_.requests[i]));
     if (random_() % kCrashEvery == 0) {
       submit(at, prompts);
-      for (unsigned turns = random_() % 40; turns > 0; --turns) life_->turn();
+      for (unsigned rounds = random_() % 40; rounds > 0; --rounds) life_->run_round();
       crash();
     }
     answer(at, prompts);
@@ -210,7 +210,7 @@ class DayTest {
     const auto open = [](const auto& recorder) { return recorder && !recorder->ended(); };
     for (int turns = 0; std::ranges::any_of(recorders, open); ++turns) {
       ASSERT_LT(turns, 100'000);
-      life_->turn();
+      life_->run_round();
     }
     for (std::size_t i = 0; i < recorders.size(); ++i) {
       ++(recorders[i] ? sums_.requests : sums_.too_long);
@@ -226,7 +226,7 @@ class DayTest {
     GenerateRequest request = made(cold_, prompt, about);
     request.reuse = false;
     const auto recorder = cold_.submit(std::move(request));
-    while (!recorder->ended()) cold_.scheduler.turn();
+    while (!recorder->ended()) cold_.scheduler.run_round();
     EXPECT_EQ(recorder->finished_->receipt->restored, 0);
     return recorder->text_;
   }

@@ -51,7 +51,7 @@ class Process {
     request.reuse = reuse;
     const auto client = bench_->submit(std::move(request));
     for (int i = 0; i < 10000 && !client->ended(); ++i) {
-      bench_->turn();
+      bench_->run_round();
       lower_.work();
     }
     EXPECT_TRUE(client->finished_.has_value());
@@ -67,7 +67,7 @@ class Process {
   }
   void clear() {
     (void)bench_->clear_cache();
-    bench_->turn();
+    bench_->run_round();
     while (lower_.work()) {
     }
   }

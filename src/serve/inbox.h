@@ -1,7 +1,7 @@
 // Inbox: what other threads leave for the scheduler's loop, and where the loop sleeps.
 //
 //   any thread                         the loop
-//   submit, cancel, post  --->         take         at the beginning of each turn
+//   submit, cancel, post  --->         take         at the beginning of each round
 //   post_glance           --->         answer_glances   also while it sleeps or is at idle work
 //   request_stop, wake    --->         wait
 //

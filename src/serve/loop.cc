@@ -40,8 +40,9 @@ Loop::Loop(LoopCore& core, Inbox& inbox, const SchedulerParts& parts)
 
 void Loop::run() {
   for (;;) {
-    if (turn()) continue;
-    // While a request waits for another a slot is busy, so the loop turns and sees its deadline.
+    if (run_round()) continue;
+    // While a request waits for another a slot is busy, so the loop goes round and sees its
+    // deadline.
     const bool fetching = queue_.fetching();
     if (!fetching && inbox_.may_end()) break;
     if (fetching) {
@@ -54,7 +55,7 @@ void Loop::run() {
   if (lower_ != nullptr) idle_work_.keep_states();
 }
 
-bool Loop::turn() {
+bool Loop::run_round() {
   const auto began = core_.clock.now();
   end_cancelled_and_late(take_news());
   slot_commands_.run();

@@ -1,18 +1,18 @@
-// Loop: what the scheduler's thread does, turn by turn.
+// Loop: what the scheduler's thread does, round by round.
 //
 //   take what others left --> end what was cancelled or is late --> commands for idle slots
 //     --> let requests begin --> read chunks --> write one token, or a draft's worth, for each slot
 //
-// Each turn reads at most as many tokens as the longest chunk has, of one prompt or of several, and
-// then, unless more is to be read first, runs one decode step. While nobody writes, that is all.
-// While somebody does, TurnPace says what lies between two steps (serve/paced_work.h). Arrivals and
-// cancellations are seen after every chunk.
+// Each round reads at most as many tokens as the longest chunk has, of one prompt or of several,
+// and then, unless more is to be read first, runs one decode step. While nobody writes, that is
+// all. While somebody does, GapPace says what lies between two steps (serve/paced_work.h). Arrivals
+// and cancellations are seen after every chunk.
 //
-// Invariants, verified by check(), which tests call between turns:
+// Invariants, verified by check(), which tests call between rounds:
 //   LOOP-1  a request is in exactly one place: the queue, or one slot
 //   LOOP-2  the cache's own invariants hold: it knows what each slot holds
 //   LOOP-3  a slot with a request has something to do for it: tokens to read, or one to decode
-//   LOOP-4  those of TurnPace, Inbox and SlotCommands
+//   LOOP-4  those of GapPace, Inbox and SlotCommands
 //
 // The scheduler's thread; Inbox and the commands are how others reach it.
 #pragma once
@@ -41,10 +41,10 @@ class Loop {
  public:
   Loop(LoopCore& core, Inbox& inbox, const SchedulerParts& parts);
 
-  // Turns until a stop was requested and all is done.
+  // Rounds until a stop was requested and all is done.
   void run();
-  // One turn; false when there was nothing to do.
-  bool turn();
+  // One round; false when there was nothing to do.
+  bool run_round();
 
   [[nodiscard]] RequestEnds& ends() { return ends_; }
   [[nodiscard]] const RequestEnds& ends() const { return ends_; }

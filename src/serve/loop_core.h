@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "engine/text.h"
 #include "env/clock.h"
-#include "plan/turn_pace.h"
+#include "plan/gap_pace.h"
 #include "serve/scheduler_options.h"
 #include "serve/scheduler_status.h"
 #include "serve/slot.h"
@@ -32,8 +32,8 @@ struct LoopCore {
   const Grid grid;
   cache::StateCache cache;
   std::vector<Slot> slots;
-  plan::TurnPace pace;
-  bool writing = false;  // somebody did when this turn began
+  plan::GapPace pace;
+  bool writing = false;  // somebody did when this round began
   SchedulerStatus totals;
   StatusBoard board;
 

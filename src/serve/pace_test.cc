@@ -88,18 +88,19 @@ struct PacedServer {
     EXPECT_TRUE(scheduler.submit(std::move(request)).ok());
     return client;
   }
-  bool turn() {
-    const bool busy = scheduler.turn();
+  bool run_round() {
+    const bool busy = scheduler.run_round();
     EXPECT_EQ(scheduler.check(), std::vector<std::string>{});
     EXPECT_EQ(engine.check(), std::vector<std::string>{});
     return busy;
   }
   void run_until_ended(const TimedClient& client) {
-    for (int i = 0; i < 200'000 && !client.ended() && !::testing::Test::HasFailure(); ++i) turn();
+    for (int i = 0; i < 200'000 && !client.ended() && !::testing::Test::HasFailure(); ++i)
+      run_round();
     ASSERT_TRUE(client.ended());
   }
   void run_until(const TimedClient& client, std::size_t tokens) {
-    for (int i = 0; i < 200'000 && client.at_.size() < tokens; ++i) turn();
+    for (int i = 0; i < 200'000 && client.at_.size() < tokens; ++i) run_round();
     ASSERT_GE(client.at_.size(), tokens);
   }
   std::vector<TokenPos> chunks_of(SlotId slot) const {
@@ -203,7 +204,7 @@ TEST_P(WhileOneWrites, NothingChangesWhereNobodyWrites) {
     PacedServer server(made);
     const auto reader = server.submit(long_text(kPrompt), 1);
     int turns = 0;
-    while (!reader->ended()) turns += server.turn() ? 1 : 0;
+    while (!reader->ended()) turns += server.run_round() ? 1 : 0;
     return std::tuple(server.chunks_of(SlotId{0}), turns, server.clock.now().time_since_epoch());
   };
   EXPECT_EQ(alone(1.0), alone(0.0));
@@ -342,7 +343,7 @@ TEST_P(SlowCopies, ACancelledRequestLosesNothingThatWasPostponed) {
     server.run_until(*writer, 50);
     const std::string prompt = long_text(3000);
     const auto reader = server.submit(prompt, 20, "gone");
-    for (int i = 0; i < turns; ++i) server.turn();
+    for (int i = 0; i < turns; ++i) server.run_round();
     server.scheduler.cancel("gone");
     server.run_until(*writer, writer->at_.size() + 1);
     EXPECT_TRUE(reader->ended());
@@ -447,7 +448,7 @@ TEST_P(PaceModel, EveryAnswerEqualsTheColdOne) {
     }
     if (random() % 500 == 0)
       server.scheduler.cache_commands().clear([](const Result<ByteCount>&) {});
-    server.turn();
+    server.run_round();
     std::erase_if(asked, [&](const Asked& one) {
       if (!one.client->ended()) return false;
       if (!one.client->finished_) return true;

@@ -9,7 +9,7 @@ namespace holdfast::serve {
 TokenPos PacedWork::tokens_to_read(const Slot& slot) const {
   const TokenPos wanted = core_.cache.growth().chunk_end(slot.id) - core_.length(slot.id);
   if (!core_.writing) return wanted;
-  using Chunks = plan::TurnPace::Chunks;
+  using Chunks = plan::GapPace::Chunks;
   const auto chunks = core_.options.deterministic ? Chunks::kWhole : Chunks::kMayBeSplit;
   return core_.pace.tokens_to_read(wanted, chunks);
 }

@@ -1,5 +1,5 @@
 // PacedWork: what is done between two steps of those who write - reading, copying, bringing states
-// back - measured, and divided as TurnPace (plan/turn_pace.h) allows.
+// back - measured, and divided as GapPace (plan/gap_pace.h) allows.
 //
 //   - a chunk that alone takes longer than the target is read in pieces, but not in deterministic
 //     mode;

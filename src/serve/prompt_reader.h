@@ -26,7 +26,7 @@ class PromptReader {
   // together then begin to write together: a step for one of them takes nearly as long as one for
   // all. False: there was nothing to do.
   bool read_some();
-  // Whether the next turn has something to read before those who write go on.
+  // Whether the next round has something to read before those who write go on.
   [[nodiscard]] bool reads_on();
   // The request has begun on this slot. Where nothing is left to read, its answer begins.
   void begin(Slot& slot);

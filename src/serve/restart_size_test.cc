@@ -58,7 +58,7 @@ class Process {
     bench_->clock.advance(std::chrono::seconds(1));
     const auto recorder = bench_->submit(prompt, 20);
     for (int i = 0; i < 20000 && !recorder->ended(); ++i) {
-      bench_->turn();
+      bench_->run_round();
       lower_->work();
     }
     EXPECT_TRUE(recorder->finished_.has_value());

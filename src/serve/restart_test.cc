@@ -66,8 +66,8 @@ class Process {
   cache::Receipt run(const std::string& prompt, TokenPos max_tokens = 20) {
     const auto recorder = bench_->submit(prompt, max_tokens);
     for (int i = 0; i < 10000 && !recorder->ended(); ++i) {
-      bench_->turn();
-      if (i % turns_to_work == 0) lower_->work();
+      bench_->run_round();
+      if (i % rounds_to_work == 0) lower_->work();
     }
     EXPECT_TRUE(recorder->finished_.has_value());
     if (!recorder->finished_) return {};
@@ -83,7 +83,7 @@ class Process {
   [[nodiscard]] cache::DiskTier& lower() { return *lower_; }
   [[nodiscard]] tier::DiskStore& store() { return *store_; }
   std::string answer;
-  int turns_to_work = 1;  // below memory something is done once in this many turns
+  int rounds_to_work = 1;  // below memory something is done once in this many rounds
 
  private:
   std::unique_ptr<tier::DiskStore> open(tier::SimulatedFiles& files, const Settings& settings) {
@@ -190,7 +190,7 @@ TEST_P(Restart, WhatMemoryHasIsNotAskedFor) {
   process.end();
   const auto recorder =
       process.bench().submit(prompt + process.answer + "</s>" + asking("and now?"));
-  process.bench().turn();
+  process.bench().run_round();
   EXPECT_TRUE(recorder->started_);
 }
 
@@ -273,7 +273,7 @@ TEST_P(Restart, AStoreThatNeverAnswersIsWaitedForOnlyALittle) {
   Process process(files_, settings());
   Bench& bench = process.bench();
   const auto recorder = bench.submit(prompt);
-  for (int i = 0; i < 10; ++i) bench.turn();  // nobody works below
+  for (int i = 0; i < 10; ++i) bench.run_round();  // nobody works below
   EXPECT_FALSE(recorder->started_);
   bench.clock.advance(std::chrono::minutes(1));
   bench.turn_until_ended(*recorder);
@@ -290,11 +290,11 @@ TEST_P(Restart, ACancelledRequestLeavesNothingBehind) {
     const std::string id = request.id;
     const auto recorder = bench.submit(std::move(request));
     for (int i = 0; i < stage; ++i) {
-      bench.turn();
+      bench.run_round();
       process.lower().work();
     }
     bench.scheduler.cancel(id);
-    bench.turn();
+    bench.run_round();
     EXPECT_TRUE(recorder->failed_ || recorder->finished_);
   }
   process.work();
@@ -307,13 +307,13 @@ TEST_P(Restart, OthersDoNotOvertakeOnTheLastSlot) {
   Process process(files_, settings());
   Bench& bench = process.bench();
   const auto first = bench.submit(prompt);
-  bench.turn();
+  bench.run_round();
   const auto second = bench.submit("<s>short</s><s>");
-  for (int i = 0; i < 5; ++i) bench.turn();
+  for (int i = 0; i < 5; ++i) bench.run_round();
   EXPECT_FALSE(second->started_);
   process.work();
   for (int i = 0; i < 10000 && !second->ended(); ++i) {
-    bench.turn();
+    bench.run_round();
     process.lower().work();
     EXPECT_TRUE(first->started_ || !second->started_);
   }
@@ -327,7 +327,7 @@ TEST_P(Restart, ClearingClearsTheFolderToo) {
   process.end();
   EXPECT_GT(process.store().stats().blobs(), 0U);
   const auto freed = process.bench().clear_cache();
-  process.bench().turn();
+  process.bench().run_round();
   EXPECT_FALSE(freed->has_value()) << "not before the folder is empty";
   process.work();
   EXPECT_TRUE(freed->has_value());

@@ -166,9 +166,9 @@ TEST_P(Reuse, ACancelledPrefillIsNotLostWhenTheSlotIsTaken) {
   auto request = bench.request(std::string(200, 'x'));
   const std::string id = request.id;
   bench.submit(std::move(request));
-  for (int i = 0; i < 5; ++i) bench.turn();
+  for (int i = 0; i < 5; ++i) bench.run_round();
   bench.scheduler.cancel(id);
-  bench.turn();
+  bench.run_round();
   bench.run("<s>somebody else</s>");
   EXPECT_EQ(run(bench, std::string(200, 'x')).restored, 80) << "five chunks of 16";
 }
@@ -197,10 +197,10 @@ TEST_P(Reuse, AWaitingRequestGoesOnWhenTheOneItWaitsForIsCancelled) {
   auto first = bench.request(system + asking("one"));
   const std::string id = first.id;
   bench.submit(std::move(first));
-  bench.turn();
-  bench.turn();
+  bench.run_round();
+  bench.run_round();
   const auto second = bench.submit(system + asking("two"));
-  bench.turn();
+  bench.run_round();
   EXPECT_FALSE(second->started_.has_value()) << "it waits";
   bench.scheduler.cancel(id);
   bench.turn_until_ended(*second);
@@ -229,7 +229,7 @@ TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
   run(bench, "<s>other</s>");
   run(bench, kSystem + asking("hello"));
   auto freed = bench.clear_cache();
-  bench.turn();
+  bench.run_round();
   EXPECT_GT(*freed, ByteCount{0});
   EXPECT_EQ(bench.scheduler.cache_commands().status().resident, 0U);
   const cache::Receipt receipt = run(bench, kSystem + asking("hello"));
@@ -249,7 +249,7 @@ TEST_P(Reuse, ClearingForgetsEveryToken) {
     const std::string id = bench.scheduler.receipts().latest(1, "").at(0).id;
     EXPECT_GT(bench.scheduler.cache_commands().status().tokens, 0U);
     bench.clear_cache();
-    bench.turn();
+    bench.run_round();
     EXPECT_EQ(bench.scheduler.cache_commands().status().tokens, 0U);
     EXPECT_EQ(bench.scheduler.cache_commands().status().ghost_tokens, 0U);
     EXPECT_TRUE(bench.scheduler.receipts().latest(10, "").empty());
@@ -265,7 +265,7 @@ TEST_P(Reuse, ClearingForgetsAnswers) {
   Bench bench({.kind = GetParam(), .slots = 1}, with_memory(), {.history = &history});
   ASSERT_TRUE(history.recall({1, {2, 3}, 4, 5, {6}}, engine::kFakeVocabulary));
   bench.clear_cache();
-  bench.turn();
+  bench.run_round();
   EXPECT_EQ(history.usage(), cache::HistoryUsage{});
 }
 
@@ -336,9 +336,9 @@ TEST_P(Reuse, NobodyWaitsForARequestThatIsBehind) {
   slow.reuse = false;
   slow.slot = SlotId{0};
   const auto behind = bench.submit(std::move(slow));
-  bench.turn();
+  bench.run_round();
   const auto quick = bench.submit(shared + asking("what was that?"));
-  bench.turn();
+  bench.run_round();
   EXPECT_TRUE(quick->started_.has_value());
   bench.turn_until_ended(*quick);
   EXPECT_FALSE(behind->ended());
@@ -490,7 +490,7 @@ TEST_P(Deep, AQuarterOfAMillionTokensAreFoundAgain) {
     auto recorder = std::make_shared<Recorder>();
     request.sink = recorder;
     EXPECT_TRUE(scheduler.submit(std::move(request)).ok());
-    while (!recorder->ended()) scheduler.turn();
+    while (!recorder->ended()) scheduler.run_round();
     return recorder;
   };
   std::mt19937 random(1);
@@ -574,7 +574,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
       running.push_back(std::move(one));
       bench.clock.advance(std::chrono::milliseconds(below(5000)));
       const std::size_t turns = below(30);
-      for (std::size_t i = 0; i < turns; ++i) bench.turn();
+      for (std::size_t i = 0; i < turns; ++i) bench.run_round();
       if (below(8) == 0) {
         Running& victim = running[below(running.size())];
         victim.cancelled = true;

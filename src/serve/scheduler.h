@@ -60,7 +60,7 @@ class Scheduler {
   void request_stop(StopMode mode) { inbox_.request_stop(mode); }
 
   // -- instead of start(), for tests ------------------------------------------------------------
-  bool turn() { return loop_.turn(); }
+  bool run_round() { return loop_.run_round(); }
   [[nodiscard]] IdleWork& idle_work() { return loop_.idle_work(); }
   [[nodiscard]] std::vector<std::string> check() const { return loop_.check(); }
 

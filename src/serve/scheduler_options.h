@@ -13,7 +13,7 @@
 #include "engine/companion.h"
 #include "engine/conformance.h"
 #include "plan/eviction.h"
-#include "plan/turn_pace.h"
+#include "plan/gap_pace.h"
 #include "serve/prover.h"
 #include "serve/request.h"
 
@@ -26,7 +26,7 @@ struct SchedulerOptions {
   // The same for decode steps alone: where an engine is wrong about several slots at once.
   bool one_by_one = false;
   TokenPos grid_step = 512;
-  plan::TurnPaceOptions pace;
+  plan::GapPaceOptions pace;
   // Tokens that every draft is filled up to when deterministic, so that no token's bits
   // depend on what was drafted.
   TokenPos deterministic_draft = 0;

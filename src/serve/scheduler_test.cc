@@ -32,7 +32,7 @@ TEST(Scheduler, ShortPromptsThatCameTogetherWriteTogether) {
   for (const char* prompt : {"abcd", "efgh", "ijkl", "mnop"}) {
     short_ones.push_back(bench.submit(prompt, 3));
   }
-  for (int i = 0; i < 2; ++i) bench.turn();
+  for (int i = 0; i < 2; ++i) bench.run_round();
   for (const auto& one : short_ones) EXPECT_TRUE(one->ended());
   EXPECT_EQ(bench.scheduler.status().decode_steps, 2U) << "each with all four";
 }
@@ -41,21 +41,21 @@ TEST(Scheduler, OneTurnReadsNoMoreThanTheLongestChunk) {
   Bench bench({.slots = 4});
   const auto first = bench.submit("abcdefghij", 9);  // two of them are more than a chunk of 16
   const auto second = bench.submit("klmnopqrst", 9);
-  bench.turn();
+  bench.run_round();
   EXPECT_NE(first->deltas_ > 0, second->deltas_ > 0) << "only one of them was read";
-  bench.turn();
+  bench.run_round();
   EXPECT_TRUE(first->deltas_ > 0 && second->deltas_ > 0);
 }
 
 TEST(Scheduler, ALongPromptDelaysOthersByOneChunkAtMost) {
   Bench bench;
   const auto talking = bench.submit("<s>first</s>", 500);
-  bench.turn();
+  bench.run_round();
   const auto reading = bench.submit(std::string(400, 'x'), 5);
   int turns = 0;
   while (!reading->finished_ && !talking->ended() && turns < 20) {
     const int before = talking->deltas_;
-    bench.turn();
+    bench.run_round();
     ++turns;
     ASSERT_TRUE(talking->ended() || talking->deltas_ == before + 1)
         << "the other answer stood still in turn " << turns;
@@ -168,7 +168,7 @@ TEST(Scheduler, ListsConversationsWhenAsked) {
           ASSERT_TRUE(answer.ok());
           listed = *answer;
         });
-    bench.turn();
+    bench.run_round();
   };
   list(8);
   EXPECT_EQ(listed.count, 0U);
@@ -321,10 +321,10 @@ TEST(Scheduler, ACancelledPrefillFreesItsSlotAndKeepsItsWork) {
   auto request = bench.request(std::string(200, 'x'));
   const std::string id = request.id;
   const auto recorder = bench.submit(std::move(request));
-  bench.turn();
-  bench.turn();
+  bench.run_round();
+  bench.run_round();
   bench.scheduler.cancel(id);
-  bench.turn();
+  bench.run_round();
   ASSERT_TRUE(recorder->failed_.has_value());
   EXPECT_EQ(recorder->failed_->code, ErrorCode::kCancelled);
   const auto retry = bench.submit(std::string(200, 'x'));
@@ -336,12 +336,12 @@ TEST(Scheduler, ACancelledPrefillFreesItsSlotAndKeepsItsWork) {
 TEST(Scheduler, ACancelledRequestLeavesTheQueue) {
   Bench bench({.slots = 1});
   const auto running = bench.submit("<s>run</s>", 30);
-  bench.turn();
+  bench.run_round();
   auto request = bench.request("<s>wait</s>");
   const std::string id = request.id;
   const auto waiting = bench.submit(std::move(request));
   bench.scheduler.cancel(id);
-  bench.turn();
+  bench.run_round();
   EXPECT_TRUE(waiting->failed_.has_value());
   EXPECT_EQ(bench.scheduler.status().queued, 0U);
 }
@@ -349,7 +349,7 @@ TEST(Scheduler, ACancelledRequestLeavesTheQueue) {
 TEST(Scheduler, AFullQueueSaysSo) {
   Bench bench({.slots = 1}, {.queue_max = 2});
   bench.submit("<s>run</s>", 30);
-  bench.turn();
+  bench.run_round();
   bench.submit("<s>wait</s>");
   bench.submit("<s>wait</s>");
   auto request = bench.request("<s>too many</s>");
@@ -365,12 +365,12 @@ TEST(Scheduler, ARequestThatTakesTooLongEnds) {
   request.timeout = std::chrono::seconds(10);
   request.ignore_eos = true;
   const auto recorder = bench.submit(std::move(request));
-  bench.turn();
+  bench.run_round();
   bench.clock.advance(std::chrono::seconds(9));
-  bench.turn();
+  bench.run_round();
   EXPECT_FALSE(recorder->ended());
   bench.clock.advance(std::chrono::seconds(2));
-  bench.turn();
+  bench.run_round();
   ASSERT_TRUE(recorder->failed_.has_value());
   EXPECT_EQ(recorder->failed_->code, ErrorCode::kTimeout);
 }
@@ -475,7 +475,7 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
     if (!pending.empty() && random() % 50 == 0) {
       bench.scheduler.cancel(pending[random() % pending.size()].id);
     }
-    ASSERT_NO_FATAL_FAILURE(bench.turn());
+    ASSERT_NO_FATAL_FAILURE(bench.run_round());
     std::erase_if(pending, [&](const Pending& request) {
       if (!request.recorder->ended()) return false;
       if (!request.recorder->finished_) return true;

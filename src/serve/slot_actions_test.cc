@@ -34,7 +34,7 @@ Asked<SlotCopy> ask_save(Bench& bench, SlotAsk ask) {
 }
 Result<SlotCopy> save(Bench& bench, int slot, SpaceKey space = {}) {
   const auto asked = ask_save(bench, {SlotId{slot}, space, nullptr});
-  bench.turn();
+  bench.run_round();
   return asked.get();
 }
 Result<SlotBrought> restore(Bench& bench, int slot, const cache::SlotState& state,
@@ -43,13 +43,13 @@ Result<SlotBrought> restore(Bench& bench, int slot, const cache::SlotState& stat
   bench.scheduler.slot_commands().restore({SlotId{slot}, space, nullptr},
                                           std::make_shared<const cache::SlotState>(state),
                                           asked.sink());
-  bench.turn();
+  bench.run_round();
   return asked.get();
 }
 Result<TokenPos> erase(Bench& bench, int slot, SpaceKey space = {}) {
   Asked<TokenPos> asked;
   bench.scheduler.slot_commands().erase({SlotId{slot}, space, nullptr}, asked.sink());
-  bench.turn();
+  bench.run_round();
   return asked.get();
 }
 
@@ -209,19 +209,19 @@ TEST_P(Slots, AnothersConversationIsNeitherSavedNorErased) {
 TEST_P(Slots, ASlotAtWorkIsWaitedFor) {
   Bench bench(fake(), scheduling(deterministic()));
   const auto recorder = bench.submit(kFirst);
-  bench.turn();
+  bench.run_round();
   ASSERT_FALSE(recorder->ended());
   const auto saved = ask_save(bench, {SlotId{0}, {}, nullptr});
   auto unwanted = std::make_shared<std::atomic<bool>>(false);
   const auto given_up = ask_save(bench, {SlotId{0}, {}, unwanted});
   const auto free = ask_save(bench, {SlotId{1}, {}, nullptr});
-  bench.turn();
+  bench.run_round();
   EXPECT_TRUE(free.there()) << "other slots are not waited for";
   ASSERT_FALSE(recorder->ended());
   EXPECT_FALSE(saved.there());
   *unwanted = true;
   bench.turn_until_ended(*recorder);
-  bench.turn();
+  bench.run_round();
   EXPECT_TRUE(saved.get().ok());
   EXPECT_EQ(given_up.get().error().code, ErrorCode::kCancelled);
 }
@@ -234,7 +234,7 @@ TEST_P(Slots, ARestoreComesBeforeTheRequestsThatWait) {
   const auto saved = save(bench, 0);
   ASSERT_TRUE(saved.ok());
   const auto busy = bench.submit("<s>in no way alike</s><s>");
-  bench.turn();
+  bench.run_round();
   const auto waiting = bench.submit(second);
   Asked<SlotBrought> asked;
   bench.scheduler.slot_commands().restore({SlotId{0}, {}, nullptr},
@@ -339,14 +339,14 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SlotsWithDrafts,
 TEST(SlotsOfMany, NoMoreWaitThanAreAllowedAndAllAreAnsweredWhenItStops) {
   Bench bench;
   const auto recorder = bench.submit(kFirst);
-  bench.turn();
+  bench.run_round();
   std::vector<Asked<SlotCopy>> asked;
   for (int i = 0; i < 33; ++i) asked.push_back(ask_save(bench, {SlotId{0}, {}, nullptr}));
   EXPECT_EQ(asked.back().get().error().code, ErrorCode::kUnavailable);
-  bench.turn();
+  bench.run_round();
   EXPECT_FALSE(asked.front().there());
   bench.scheduler.request_stop(StopMode::kAbort);
-  bench.turn();
+  bench.run_round();
   for (const auto& one : asked) EXPECT_EQ(one.get().error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(ask_save(bench, {SlotId{0}, {}, nullptr}).get().error().code, ErrorCode::kUnavailable);
 }

@@ -1,7 +1,7 @@
 // SlotCommands: what is asked of a slot by itself - save, restore, erase.
 //
-// Each is done at the beginning of the first turn in which the slot is idle, before another request
-// takes it.
+// Each is done at the beginning of the first round in which the slot is idle, before another
+// request takes it.
 //
 // Invariants, verified by check():
 //   SLOTCMD-1  at most kWaitingMax commands wait, because each may hold a whole state

@@ -179,7 +179,7 @@ TEST_P(Speculation, SeveralSlotsEachWithTheirOwnDraft) {
       if (random() % 4 == 0) request.stops = {"e"};
       running.emplace_back(prompt, bench.submit(std::move(request)));
     }
-    for (int i = 0; i < 3; ++i) bench.turn();
+    for (int i = 0; i < 3; ++i) bench.run_round();
     bench.scheduler.cancel("r3");
     for (const auto& [prompt, recorder] : running) {
       bench.turn_until_ended(*recorder);
@@ -206,9 +206,9 @@ TEST_P(Speculation, DraftsOfDifferentLengthShareABatch) {
       request.draft = {.max = 4, .adaptive = false};
       running.push_back(bench.submit(std::move(request)));
     }
-    while (bench.scheduler.status().slots[2].predicted == 0) bench.turn();
+    while (bench.scheduler.status().slots[2].predicted == 0) bench.run_round();
     const std::uint64_t before = bench.scheduler.status().decode_steps;
-    for (int i = 0; i < 5; ++i) bench.turn();
+    for (int i = 0; i < 5; ++i) bench.run_round();
     const std::uint64_t steps = bench.scheduler.status().decode_steps - before;
     EXPECT_TRUE(steps == 5 || steps == 15) << steps;
     *together = steps == 5;

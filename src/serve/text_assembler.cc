@@ -61,7 +61,7 @@ std::size_t TextAssembler::possible_stop_tail() const {
   return longest;
 }
 
-TextAssembler::Step TextAssembler::feed(std::string_view bytes) {
+TextAssembler::Piece TextAssembler::feed(std::string_view bytes) {
   if (stopped_) return {};
   pending_ += bytes;
   if (const auto match = find_stop()) {
@@ -69,14 +69,14 @@ TextAssembler::Step TextAssembler::feed(std::string_view bytes) {
     return {pending_.substr(0, match->position), stops_[match->index]};
   }
   const std::size_t hold = std::max(possible_stop_tail(), incomplete_utf8_tail(pending_));
-  Step step{pending_.substr(0, pending_.size() - hold), std::nullopt};
+  Piece piece{pending_.substr(0, pending_.size() - hold), std::nullopt};
   pending_.erase(0, pending_.size() - hold);
   // A stop string that starts inside a character must not split what is sent.
-  if (const std::size_t tail = incomplete_utf8_tail(step.text); tail > 0 && hold > 0) {
-    pending_.insert(0, step.text, step.text.size() - tail, tail);
-    step.text.resize(step.text.size() - tail);
+  if (const std::size_t tail = incomplete_utf8_tail(piece.text); tail > 0 && hold > 0) {
+    pending_.insert(0, piece.text, piece.text.size() - tail, tail);
+    piece.text.resize(piece.text.size() - tail);
   }
-  return step;
+  return piece;
 }
 
 std::string TextAssembler::flush() {

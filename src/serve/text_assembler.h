@@ -20,13 +20,13 @@ class TextAssembler {
  public:
   explicit TextAssembler(std::vector<std::string> stops);
 
-  struct Step {
+  struct Piece {
     std::string text;                 // may be sent now
     std::optional<std::string> stop;  // the stop string that was reached
   };
 
   // After a stop was reported nothing more is returned.
-  [[nodiscard]] Step feed(std::string_view bytes);
+  [[nodiscard]] Piece feed(std::string_view bytes);
   // What was held back, at the end of a generation that met no stop.
   [[nodiscard]] std::string flush();
 

@@ -12,18 +12,18 @@ TEST(TextAssembler, HoldsBackWhatMayBecomeAStop) {
   EXPECT_EQ(text.feed("abc ST").text, "abc ");
   EXPECT_EQ(text.feed("ART").text, "START");
   EXPECT_EQ(text.feed(" ST").text, " ");
-  const auto step = text.feed("OP and more");
-  EXPECT_EQ(step.text, "");
-  EXPECT_EQ(step.stop, "STOP");
+  const auto piece = text.feed("OP and more");
+  EXPECT_EQ(piece.text, "");
+  EXPECT_EQ(piece.stop, "STOP");
   EXPECT_EQ(text.feed("later").text, "");
   EXPECT_EQ(text.flush(), "");
 }
 
 TEST(TextAssembler, TheStopThatIsCompleteFirstWins) {
   TextAssembler text({"abcd", "b", "ab"});
-  const auto step = text.feed("xabcd");
-  EXPECT_EQ(step.text, "x");
-  EXPECT_EQ(step.stop, "ab");
+  const auto piece = text.feed("xabcd");
+  EXPECT_EQ(piece.text, "x");
+  EXPECT_EQ(piece.stop, "ab");
 }
 
 TEST(TextAssembler, CharactersComeWhole) {
@@ -68,9 +68,9 @@ TEST(TextAssemblerModel, AgreesWithASearchOfTheWholeText) {
     bool stopped = false;
     for (std::size_t at = 0; at < whole.size() && !stopped;) {
       const std::size_t n = 1 + random() % 4;
-      const auto step = text.feed(std::string_view(whole).substr(at, n));
-      sent += step.text;
-      stopped = step.stop.has_value();
+      const auto piece = text.feed(std::string_view(whole).substr(at, n));
+      sent += piece.text;
+      stopped = piece.stop.has_value();
       ASSERT_EQ(incomplete_utf8_tail(sent), 0U) << "TEXT-3";
       at += n;
     }

@@ -107,7 +107,7 @@ TEST_P(Tight, ClearingEmptiesTheSlotsPlacesToo) {
   run(bench, kSystem + asking("hello"));
   EXPECT_GT(bench.scheduler.cache_commands().status().slot_snapshots, 0U);
   auto freed = bench.clear_cache();
-  bench.turn();
+  bench.run_round();
   EXPECT_GT(*freed, ByteCount{0});
   EXPECT_EQ(bench.scheduler.cache_commands().status().slot_snapshots, 0U);
   EXPECT_EQ(run(bench, kSystem + asking("hello")).restored, 0);
@@ -135,9 +135,9 @@ TEST_P(Tight, ACancelledPromptIsGoneOnWith) {
   auto request = bench.request(prompt);
   const std::string id = request.id;
   bench.submit(std::move(request));
-  for (int i = 0; i < 20; ++i) bench.turn();
+  for (int i = 0; i < 20; ++i) bench.run_round();
   bench.scheduler.cancel(id);
-  bench.turn();
+  bench.run_round();
   EXPECT_GE(run(bench, prompt).restored, 16 * 16);
 }
 

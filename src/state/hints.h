@@ -14,7 +14,7 @@ enum class Hint : std::uint16_t {
   kSystemEnd = 1 << 3,
   kPromptEnd = 1 << 4,  // before the generation header
   kMessageEnd = 1 << 5,
-  kStep = 1 << 6,         // inside a long stretch
+  kGridStep = 1 << 6,     // inside a long stretch
   kOffGrid = 1 << 7,      // a state ends here that no cold run would have, such as a decoded one
   kToolCall = 1 << 8,     // the answer that ended here called a tool: its client is soon back
   kAnswerStart = 1 << 9,  // a whole prompt ended here; its logits may be kept

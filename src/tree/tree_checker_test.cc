@@ -115,7 +115,7 @@ TEST_F(TreeChecker, NamesTREE11) {
 }
 
 TEST_F(TreeChecker, NamesTREE12) {
-  commit(tree_, "abxyz", {.marks = {{3, Hint::kStep}}});
+  commit(tree_, "abxyz", {.marks = {{3, Hint::kGridStep}}});
   node("abx").marks = {};
   expect_named("TREE-12");
 }

@@ -54,7 +54,7 @@ class Proving : public testing::TestWithParam<bool> {
     auto ended = std::make_shared<Ended>();
     request.sink = ended;
     EXPECT_TRUE(scheduler.submit(std::move(request)).ok());
-    while (!ended->receipt_ && !ended->failed_) scheduler.turn();
+    while (!ended->receipt_ && !ended->failed_) scheduler.run_round();
     EXPECT_FALSE(ended->failed_);
     talk += ended->text_ + "<|im_end|>\n";
     return ended->receipt_.value_or(cache::Receipt{});

@@ -190,7 +190,7 @@ class SpeculatingServer {
     return reply;
   }
   void turn_until_ended(const Heard& reply) {
-    while (!reply.ended()) turn();
+    while (!reply.ended()) run_round();
     EXPECT_TRUE(reply.finished.has_value()) << reply.failed->message;
   }
   [[nodiscard]] HeardPtr run(serve::GenerateRequest made) {
@@ -210,8 +210,8 @@ class SpeculatingServer {
     return {replies.begin(), replies.end()};
   }
 
-  void turn() {
-    scheduler_->turn();
+  void run_round() {
+    scheduler_->run_round();
     if (checks) check();
   }
 

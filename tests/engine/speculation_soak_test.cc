@@ -95,11 +95,11 @@ void SpeculationSoak::run_round(std::uint64_t seed) {
                      .adaptive = below(2) == 0};
     const std::string id = request.id;
     running.push_back({prompt, length, server.submit(std::move(request))});
-    for (unsigned turns = below(12); turns > 0; --turns) server.turn();
+    for (unsigned turns = below(12); turns > 0; --turns) server.run_round();
     if (below(6) == 0) server.scheduler().cancel(id);
   }
   for (const Running& one : running) {
-    while (!one.heard->ended()) server.turn();
+    while (!one.heard->ended()) server.run_round();
     expect_right(one);
     if (one.heard->finished) {
       restored_ += static_cast<std::uint64_t>(one.heard->receipt().restored);

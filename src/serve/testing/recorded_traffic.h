@@ -149,10 +149,10 @@ class RecordedTraffic {
   const std::string& run() {
     for (int i = 0; i < options_.requests; ++i) {
       submit(next_prompt());
-      for (auto turns = pick(16); turns > 0; --turns) turn();
+      for (auto rounds = pick(16); rounds > 0; --rounds) run_round();
       disturb();
     }
-    for (int i = 0; i < 20'000 && !idle(); ++i) turn();
+    for (int i = 0; i < 20'000 && !idle(); ++i) run_round();
     EXPECT_TRUE(idle());
     scheduler_->idle_work().keep_states();
     EXPECT_EQ(scheduler_->check(), std::vector<std::string>{});
@@ -270,8 +270,8 @@ class RecordedTraffic {
     return spans;
   }
 
-  void turn() {
-    scheduler_->turn();
+  void run_round() {
+    scheduler_->run_round();
     if (lower_ && chance(2)) lower_->work();
     if (options_.wrong_after > 0) {
       scheduler_->idle_work().keep_states();

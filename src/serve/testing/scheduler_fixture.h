@@ -83,11 +83,11 @@ struct Bench {
   }
 
   void turn_until_ended(const Recorder& recorder) {
-    for (int i = 0; i < 10000 && !recorder.ended(); ++i) turn();
+    for (int i = 0; i < 10000 && !recorder.ended(); ++i) run_round();
     ASSERT_TRUE(recorder.ended());
   }
-  void turn() {
-    scheduler.turn();
+  void run_round() {
+    scheduler.run_round();
     const auto violations = scheduler.check();
     ASSERT_TRUE(violations.empty()) << violations.front();
     const auto engine_violations = engine.check();

@@ -1,4 +1,4 @@
-#include "plan/turn_pace.h"
+#include "plan/gap_pace.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ struct Machine {
   ByteCount copy_bytes = 0;  // of such a copy
   TokenPos copy_every = kEndless;
   TokenPos chunk = 512;
-  TurnPace::Chunks chunks = TurnPace::Chunks::kMayBeSplit;
+  GapPace::Chunks chunks = GapPace::Chunks::kMayBeSplit;
   double noise = 0.0;
   int writers = 1;
   int readers = 0;
@@ -36,7 +36,7 @@ struct Machine {
   }
 
   // Steps, with whatever the pace lets happen before each.
-  void run(TurnPace& pace, int steps) {
+  void run(GapPace& pace, int steps) {
     bool copy_due = false;
     for (int i = 0; i < steps; ++i) {
       double gap = 0.0;
@@ -106,24 +106,24 @@ TEST(PieceTimes, FollowsAMachineThatBecomesSlowAndIgnoresOneOddTime) {
   EXPECT_NEAR(times.ms(1, 512), 200, 20) << "times of nothing are not noted";
 }
 
-TEST(TurnPace, AGapTakesAsMuchAsTheTargetHolds) {
-  TurnPace pace({});
+TEST(GapPace, AGapTakesAsMuchAsTheTargetHolds) {
+  GapPace pace({});
   Machine machine;  // four chunks of 63.44 ms are more than 250 ms
   machine.run(pace, 2000);
   EXPECT_LE(machine.longest(), 250.0);
   EXPECT_NEAR(machine.longest(), 3 * 63.44, 1e-6);
 }
 
-TEST(TurnPace, AGapReadsNoMoreThanABatch) {
-  TurnPace pace({});
+TEST(GapPace, AGapReadsNoMoreThanABatch) {
+  GapPace pace({});
   Machine machine{.token_ms = 0.01};
   machine.run(pace, 200);
   EXPECT_NEAR(machine.longest(), 4 * (2 + 5.12), 1e-6) << "2048 tokens";
 }
 
-TEST(TurnPace, FewGapsAreNoticedWhereStepsAreShort) {
+TEST(GapPace, FewGapsAreNoticedWhereStepsAreShort) {
   for (const double noise : {0.0, 0.1}) {
-    TurnPace pace({});
+    GapPace pace({});
     Machine machine{.step_ms = 5.0, .noise = noise};
     machine.run(pace, 5000);
     EXPECT_LE(machine.noticed_share(), 1.0 / 24 + 0.001);
@@ -132,9 +132,9 @@ TEST(TurnPace, FewGapsAreNoticedWhereStepsAreShort) {
   }
 }
 
-TEST(TurnPace, AReaderHasHalfOfTheTimeWhereStepsAreLong) {
+TEST(GapPace, AReaderHasHalfOfTheTimeWhereStepsAreLong) {
   for (const double step_ms : {15.0, 60.0, 130.0, 200.0}) {
-    TurnPace pace({});
+    GapPace pace({});
     Machine machine{.step_ms = step_ms};
     machine.run(pace, 3000);
     EXPECT_GT(machine.reading_share(), 0.45) << step_ms;
@@ -142,9 +142,9 @@ TEST(TurnPace, AReaderHasHalfOfTheTimeWhereStepsAreLong) {
   }
 }
 
-TEST(TurnPace, TheMoreReadTheShorterIsTheRest) {
+TEST(GapPace, TheMoreReadTheShorterIsTheRest) {
   const auto share = [](int writers, int readers) {
-    TurnPace pace({});
+    GapPace pace({});
     Machine machine{.writers = writers, .readers = readers};
     machine.run(pace, 3000);
     return machine.reading_share();
@@ -155,41 +155,41 @@ TEST(TurnPace, TheMoreReadTheShorterIsTheRest) {
   EXPECT_NEAR(share(1, 3), 0.95, 0.05);
 }
 
-TEST(TurnPace, ChunksOfASlowMachineAreCutIntoPiecesAndNoneIsTiny) {
-  TurnPace pace({});
+TEST(GapPace, ChunksOfASlowMachineAreCutIntoPiecesAndNoneIsTiny) {
+  GapPace pace({});
   Machine machine{.chunk_ms = 50, .token_ms = 1.5, .step_ms = 60, .chunk = 256};
   machine.run(pace, 500);
   machine.gaps.erase(machine.gaps.begin());  // the first chunk's time was not known
   EXPECT_LE(machine.longest(), 250.0);
   EXPECT_GE(*std::ranges::min_element(machine.sizes), 64);
 
-  TurnPace slower({});
+  GapPace slower({});
   Machine snail{.chunk_ms = 50, .token_ms = 6, .step_ms = 200, .chunk = 256};
   snail.run(slower, 500);
   snail.gaps.erase(snail.gaps.begin());
   EXPECT_NEAR(snail.longest(), 50 + 64 * 6, 1e-6) << "one chunk of 64 tokens";
 }
 
-TEST(TurnPace, ChunksOfTheGridAreNeverCut) {
-  TurnPace pace({});
-  Machine machine{.chunk_ms = 50, .token_ms = 6, .chunks = TurnPace::Chunks::kWhole};
+TEST(GapPace, ChunksOfTheGridAreNeverCut) {
+  GapPace pace({});
+  Machine machine{.chunk_ms = 50, .token_ms = 6, .chunks = GapPace::Chunks::kWhole};
   machine.run(pace, 200);
   for (const TokenPos size : machine.sizes) EXPECT_EQ(size, 512);
 }
 
-TEST(TurnPace, WhatIsLeftOfAChunkMayBeShorterThanTheShortestPiece) {
-  TurnPace pace({});
+TEST(GapPace, WhatIsLeftOfAChunkMayBeShorterThanTheShortestPiece) {
+  GapPace pace({});
   pace.begin_read(256);
   pace.note_read(4000);
   pace.note_step(10, 1, 0);
   pace.nobody_writes();
-  EXPECT_EQ(pace.tokens_to_read(20, TurnPace::Chunks::kMayBeSplit), 20);
-  EXPECT_EQ(pace.tokens_to_read(65, TurnPace::Chunks::kMayBeSplit), 64);
-  EXPECT_EQ(pace.tokens_to_read(256, TurnPace::Chunks::kMayBeSplit), 64);
+  EXPECT_EQ(pace.tokens_to_read(20, GapPace::Chunks::kMayBeSplit), 20);
+  EXPECT_EQ(pace.tokens_to_read(65, GapPace::Chunks::kMayBeSplit), 64);
+  EXPECT_EQ(pace.tokens_to_read(256, GapPace::Chunks::kMayBeSplit), 64);
 }
 
-TEST(TurnPace, AfterQuietTimesAPromptIsReadWithoutRests) {
-  TurnPace pace({});
+TEST(GapPace, AfterQuietTimesAPromptIsReadWithoutRests) {
+  GapPace pace({});
   for (int i = 0; i < 400; ++i) pace.note_step(10, 1, 0);
   Machine machine;
   machine.run(pace, 16);
@@ -199,8 +199,8 @@ TEST(TurnPace, AfterQuietTimesAPromptIsReadWithoutRests) {
   EXPECT_LT(machine.noticed_share(), 0.1) << "what was saved up is used up";
 }
 
-TEST(TurnPace, ACopyThatDoesNotFitWaitsForTheNextGap) {
-  TurnPace pace({});
+TEST(GapPace, ACopyThatDoesNotFitWaitsForTheNextGap) {
+  GapPace pace({});
   Machine machine{.copy_ms = 100, .copy_bytes = 100 << 20, .copy_every = 1024};
   machine.run(pace, 3000);
   machine.gaps.erase(machine.gaps.begin(), machine.gaps.begin() + 100);  // the first is a guess
@@ -208,8 +208,8 @@ TEST(TurnPace, ACopyThatDoesNotFitWaitsForTheNextGap) {
   EXPECT_GT(machine.read, 100'000);
 }
 
-TEST(TurnPace, CopiesOfAModelThatReadsFastWaitLikeItsChunks) {
-  TurnPace pace({});
+TEST(GapPace, CopiesOfAModelThatReadsFastWaitLikeItsChunks) {
+  GapPace pace({});
   // A batch of 2048 tokens takes 82 ms. All of it and both copies are 146 ms.
   Machine machine{.chunk_ms = 0.0,
                   .token_ms = 0.04,
@@ -224,8 +224,8 @@ TEST(TurnPace, CopiesOfAModelThatReadsFastWaitLikeItsChunks) {
   EXPECT_GT(machine.reading_share(), 0.5);
 }
 
-TEST(TurnPace, AGapThatNobodyNoticesIsNotDivided) {
-  TurnPace pace({});
+TEST(GapPace, AGapThatNobodyNoticesIsNotDivided) {
+  GapPace pace({});
   pace.begin_read(512);
   pace.note_read(1.0);  // a batch takes 4 ms
   pace.note_copied(10 << 20, 10.0);
@@ -233,8 +233,8 @@ TEST(TurnPace, AGapThatNobodyNoticesIsNotDivided) {
   EXPECT_FALSE(pace.may_copy(50 << 20));
 }
 
-TEST(TurnPace, OneStateIsBroughtBackInAGap) {
-  TurnPace pace({});
+TEST(GapPace, OneStateIsBroughtBackInAGap) {
+  GapPace pace({});
   EXPECT_TRUE(pace.may_restore(1 << 20));
   pace.note_restored(1 << 20, 25.0);
   EXPECT_FALSE(pace.may_restore(1 << 10));
@@ -248,8 +248,8 @@ TEST(TurnPace, OneStateIsBroughtBackInAGap) {
   EXPECT_TRUE(pace.may_restore(ByteCount{1} << 30)) << "the first of a gap is always done";
 }
 
-TEST(TurnPace, ACopyThatMayBeDividedTakesAGapOfItsOwn) {
-  TurnPace pace({});
+TEST(GapPace, ACopyThatMayBeDividedTakesAGapOfItsOwn) {
+  GapPace pace({});
   pace.note_copied(100 << 20, 100);  // a millisecond for a MiB
   EXPECT_EQ(pace.bytes_to_copy(140 << 20), 140U << 20);
   EXPECT_EQ(pace.bytes_to_copy(160 << 20), 0U) << "there is other work";
@@ -260,22 +260,22 @@ TEST(TurnPace, ACopyThatMayBeDividedTakesAGapOfItsOwn) {
   EXPECT_NEAR(static_cast<double>(pace.bytes_to_copy(1000 << 20)), 250.0 * (1 << 20), 1 << 20);
 }
 
-TEST(TurnPace, WithoutATargetThereIsNoLimitButTheBatch) {
-  TurnPace pace({.target_ms = 0.0});
+TEST(GapPace, WithoutATargetThereIsNoLimitButTheBatch) {
+  GapPace pace({.target_ms = 0.0});
   Machine machine{.token_ms = 1.0};
   machine.run(pace, 50);
   for (const double gap : machine.gaps) EXPECT_NEAR(gap, 4 * 514.0, 1e-6);
 }
 
-TEST(TurnPace, WhereTheClockStandsStillOneChunkIsReadInEachGap) {
-  TurnPace pace({});
+TEST(GapPace, WhereTheClockStandsStillOneChunkIsReadInEachGap) {
+  GapPace pace({});
   Machine machine{.chunk_ms = 0, .token_ms = 0, .step_ms = 0};
   machine.run(pace, 50);
   EXPECT_EQ(machine.read, 50 * 512);
 }
 
-TEST(TurnPace, WhereNobodyWritesNothingIsOwed) {
-  TurnPace pace({});
+TEST(GapPace, WhereNobodyWritesNothingIsOwed) {
+  GapPace pace({});
   pace.begin_read(512);
   pace.note_read(100);
   pace.note_step(1, 1, 0);

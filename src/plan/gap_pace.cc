@@ -1,4 +1,4 @@
-#include "plan/turn_pace.h"
+#include "plan/gap_pace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ constexpr double kStepShare = 0.125;
 
 // --- what may be done ------------------------------------------------------------------
 
-double TurnPace::limit_ms() const {
+double GapPace::limit_ms() const {
   if (options_.target_ms <= 0.0) return std::numeric_limits<double>::infinity();
   double limit = options_.target_ms;
   if (times_.knows_reading()) {
@@ -35,10 +35,10 @@ double TurnPace::limit_ms() const {
   return std::max(limit, step_ms_);
 }
 
-bool TurnPace::resting() const { return options_.target_ms > 0.0 && rests_.owed(step_ms_); }
+bool GapPace::resting() const { return options_.target_ms > 0.0 && rests_.owed(step_ms_); }
 
 // As few pieces as fit the limit, and about equally long.
-TokenPos TurnPace::piece_of(TokenPos wanted) const {
+TokenPos GapPace::piece_of(TokenPos wanted) const {
   TokenPos longest = options_.chunk_min;
   while (longest + kPieceUnit <= wanted && times_.read_ms(longest + kPieceUnit) <= limit_ms()) {
     longest += kPieceUnit;
@@ -50,7 +50,7 @@ TokenPos TurnPace::piece_of(TokenPos wanted) const {
                     std::min(longest, wanted));
 }
 
-TokenPos TurnPace::tokens_to_read(TokenPos wanted, Chunks chunks) const {
+TokenPos GapPace::tokens_to_read(TokenPos wanted, Chunks chunks) const {
   if (resting()) return 0;
   if (gap_.tokens > 0) {
     const bool known = times_.knows_reading() || options_.target_ms <= 0.0;
@@ -62,14 +62,14 @@ TokenPos TurnPace::tokens_to_read(TokenPos wanted, Chunks chunks) const {
   return piece_of(wanted);
 }
 
-bool TurnPace::may_copy(ByteCount bytes) const { return fits(times_.copy_ms(bytes)); }
+bool GapPace::may_copy(ByteCount bytes) const { return fits(times_.copy_ms(bytes)); }
 
-bool TurnPace::may_restore(ByteCount bytes) const {
+bool GapPace::may_restore(ByteCount bytes) const {
   if (bytes == 0) return true;
   return !resting() && !gap_.restored && may_copy(bytes);
 }
 
-ByteCount TurnPace::bytes_to_copy(ByteCount wanted) const {
+ByteCount GapPace::bytes_to_copy(ByteCount wanted) const {
   if (gap_.begun) return may_copy(wanted) ? wanted : 0;
   const double ms = times_.copy_ms(wanted);
   if (ms <= limit_ms()) return wanted;
@@ -81,39 +81,39 @@ ByteCount TurnPace::bytes_to_copy(ByteCount wanted) const {
 
 // --- what was done -----------------------------------------------------------------------
 
-void TurnPace::begin_read(TokenPos tokens) {
+void GapPace::begin_read(TokenPos tokens) {
   gap_.begun = true;
   gap_.tokens += tokens;
   gap_.expected_ms += times_.read_ms(tokens);
   times_.begin_read(tokens);
 }
 
-void TurnPace::note_read(double ms) {
+void GapPace::note_read(double ms) {
   if (!times_.note_read(ms)) return;
   gap_.expected_ms = 0.0;
   add_work(ms);
 }
 
-void TurnPace::note_copied(ByteCount bytes, double ms) {
+void GapPace::note_copied(ByteCount bytes, double ms) {
   times_.note_copied(bytes, ms);
   add_work(ms);
 }
 
-void TurnPace::note_restored(ByteCount bytes, double ms) {
+void GapPace::note_restored(ByteCount bytes, double ms) {
   note_copied(bytes, ms);
   gap_.restored = gap_.restored || bytes > 0;
 }
 
-void TurnPace::note_other(double ms) {
+void GapPace::note_other(double ms) {
   if (ms >= kNothingMs) add_work(ms);
 }
 
-void TurnPace::add_work(double ms) {
+void GapPace::add_work(double ms) {
   gap_.begun = true;
   if (ms > 0.0 && std::isfinite(ms)) gap_.ms += ms;
 }
 
-void TurnPace::note_step(double ms, int writers, int readers) {
+void GapPace::note_step(double ms, int writers, int readers) {
   if (!std::isfinite(ms) || ms < 0.0) ms = 0.0;
   const bool noticed = gap_.all_ms() > kNoticedShare * step_ms_;
   const double share = noticed ? kStepShare / 4 : kStepShare;
@@ -128,19 +128,19 @@ void TurnPace::note_step(double ms, int writers, int readers) {
   gap_ = {};
 }
 
-void TurnPace::nobody_writes() {
+void GapPace::nobody_writes() {
   gap_ = {};
   rests_.forgive();
 }
 
-std::vector<std::string> TurnPace::check() const {
+std::vector<std::string> GapPace::check() const {
   std::vector<std::string> violations = rests_.check();
   for (const std::string& more : times_.check()) violations.push_back(more);
   for (const double ms : {step_ms_, gap_.ms, gap_.expected_ms}) {
-    if (!std::isfinite(ms) || ms < 0.0) violations.push_back("TURN-1: " + std::to_string(ms));
+    if (!std::isfinite(ms) || ms < 0.0) violations.push_back("GAP-1: " + std::to_string(ms));
   }
   if (!gap_.begun && (gap_.all_ms() > 0.0 || gap_.tokens > 0)) {
-    violations.emplace_back("TURN-2: work in a gap that was not begun");
+    violations.emplace_back("GAP-2: work in a gap that was not begun");
   }
   return violations;
 }

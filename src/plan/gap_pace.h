@@ -1,4 +1,4 @@
-// TurnPace: how much is done for those who read between two steps of those who write.
+// GapPace: how much is done for those who read between two steps of those who write.
 //
 //   step step |  chunk chunk copy  | step step step step ... step |  restore chunk  | step
 //             `------ a gap -------' `---------- a rest ---------' `---- a gap -----'
@@ -41,8 +41,8 @@
 // Where the clock stands still, nothing is ever known. Then one chunk is read in each gap.
 //
 // Invariants, verified by check():
-//   TURN-1  all times are finite, and none is negative; so are those of its parts
-//   TURN-2  a gap in which nothing was done has taken no time and read no tokens
+//   GAP-1  all times are finite, and none is negative; so are those of its parts
+//   GAP-2  a gap in which nothing was done has taken no time and read no tokens
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -59,7 +59,7 @@
 
 namespace holdfast::plan {
 
-struct TurnPaceOptions {
+struct GapPaceOptions {
   double target_ms = 250.0;    // 0: no limit, and no rests
   TokenPos tokens_max = 2048;  // in one gap, unless one chunk has more
   TokenPos chunk_min = 64;
@@ -78,9 +78,9 @@ struct TurnGap {
   [[nodiscard]] double all_ms() const { return ms + expected_ms; }
 };
 
-class TurnPace {
+class GapPace {
  public:
-  explicit TurnPace(TurnPaceOptions options) : options_(options), rests_(options.quiet_steps) {}
+  explicit GapPace(GapPaceOptions options) : options_(options), rests_(options.quiet_steps) {}
 
   // -- what may be done in the gap at hand, while somebody writes ---------------------
   [[nodiscard]] bool resting() const;
@@ -124,7 +124,7 @@ class TurnPace {
   [[nodiscard]] TokenPos piece_of(TokenPos wanted) const;
   void add_work(double ms);
 
-  const TurnPaceOptions options_;
+  const GapPaceOptions options_;
   WorkTimes times_;
   QuietSteps rests_;
   double step_ms_ = 0.0;  // without work before it; 0: not known
