@@ -78,9 +78,9 @@ Result<engine::Sampled> ScriptedEngine::sample_kept(std::span<const float>, engi
   return Error{ErrorCode::kEngine, "A script does not follow from logits.", ""};
 }
 
-engine::CutAnswer ScriptedEngine::cut(SlotId slot, TokenPos position) {
-  const engine::CutAnswer answer = fake_.cut(slot, position);
-  if (answer == engine::CutAnswer::kDone) {
+engine::TruncateAnswer ScriptedEngine::truncate(SlotId slot, TokenPos position) {
+  const engine::TruncateAnswer answer = fake_.truncate(slot, position);
+  if (answer == engine::TruncateAnswer::kDone) {
     line(slot).tokens.resize(static_cast<std::size_t>(position));
   }
   return answer;

@@ -47,9 +47,9 @@ class ScriptedEngine final : public engine::Engine {
   [[nodiscard]] std::size_t logits_count() const override { return fake_.logits_count(); }
   [[nodiscard]] Result<engine::Sampled> sample_kept(std::span<const float> logits,
                                                     engine::Sampler& sampler) override;
-  [[nodiscard]] engine::CutAnswer cut(SlotId slot, TokenPos position) override;
-  [[nodiscard]] bool can_cut(SlotId slot, TokenPos position) const override {
-    return fake_.can_cut(slot, position);
+  [[nodiscard]] engine::TruncateAnswer truncate(SlotId slot, TokenPos position) override;
+  [[nodiscard]] bool can_truncate(SlotId slot, TokenPos position) const override {
+    return fake_.can_truncate(slot, position);
   }
   void clear(SlotId slot) override;
   [[nodiscard]] Result<engine::SavedState> save(SlotId slot,
