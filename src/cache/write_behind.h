@@ -9,8 +9,8 @@
 //   BEHIND-1  what is told of the writer, bytes left and whether there are any, is what the writer
 //             says; between calls on the tier's thread
 //
-// persist(), forget_waiting(), hurry(), set_busy(), waits() and status() may be called by any thread;
-// the rest by the tier's own.
+// persist(), forget_waiting(), hurry(), set_busy(), waits() and status() may be called by any
+// thread; the rest by the tier's own.
 #pragma once
 
 #include <atomic>

@@ -128,8 +128,8 @@ class FaultyEngine final : public engine::Engine {
     }
   }
 
-  // The state as it was before the truncation, said to be that of now. What the library writes first
-  // are positions and shapes.
+  // The state as it was before the truncation, said to be that of now. What the library writes
+  // first are positions and shapes.
   void make_stale(SlotId slot, const engine::SavedState& stale) {
     constexpr std::size_t kHeader = 40;
     auto now = engine_.save(slot, engine::SaveScope::kSnapshot);

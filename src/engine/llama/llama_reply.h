@@ -59,8 +59,8 @@ class LlamaReplyFormat final : public engine::ReplyFormat {
 // Reasoning and free content run until a marker, and where they end does not depend on what they
 // say. So if a feed has added exactly the fed text to one of them, the window is shortened to its
 // mark, the first place where that happened. At that place no part of a marker was held back, so no
-// marker can begin before its new end and end behind it. Text with a whole marker in it stays in the
-// window, even if it turned out to be content: another rule may apply to what follows.
+// marker can begin before its new end and end behind it. Text with a whole marker in it stays in
+// the window, even if it turned out to be content: another rule may apply to what follows.
 //
 // If anything else is new, the whole text is parsed as well. If both agree, the window stays;
 // otherwise it becomes the whole text.
