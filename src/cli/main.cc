@@ -1,4 +1,4 @@
-// holdfast: serve, chat, explain, doctor, cache, replay, version.
+// holdfast: serve, chat, launch, explain, doctor, cache, replay, version.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "cli/chat.h"
 #include "cli/doctor.h"
 #include "cli/explain.h"
+#include "cli/launch.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/replay.h"
@@ -52,6 +53,7 @@ int run(const std::vector<std::string>& args, const Environment& env) {
   const std::vector<std::string> rest(args.begin() + 1, args.end());
   if (command == "serve") return serve(rest, env);
   if (command == "chat") return chat_main(rest, env);
+  if (command == "launch") return launch_main(rest, env);
   if (command == "explain") return explain_main(rest, env);
   if (command == "doctor") return doctor_main(rest, env);
   if (command == "cache") return cache_main(rest, env);

@@ -5,6 +5,7 @@
 
 #include "cli/command_syntax.h"
 #include "cli/nearest_name.h"
+#include "cli/text_parts.h"
 
 namespace holdfast::cli {
 namespace {
@@ -24,6 +25,7 @@ CommandSyntax program_syntax() {
               "computed is never computed again.",
           .commands = {{"serve [options]", "start the server"},
                        {"chat [question]", "talk to a running server in the terminal"},
+                       {"launch AGENT", "start a coding agent on it: claude, codex, ..."},
                        {"explain [id]", "what a request reused, and why not more"},
                        {"doctor [-m MODEL]", "look at machine, engine, disk; check the engine"},
                        {"cache [command]", "what is kept on disk: list, verify, trim, move"},
@@ -32,19 +34,9 @@ CommandSyntax program_syntax() {
           .body = std::string(kBeginnings)};
 }
 
-// As a shell wants it.
-std::string quoted(const std::string& argument) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
-  std::string text = "'";
-  for (const char c : argument) text += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
-  return text + "'";
-}
-
 std::string with_serve(std::span<const std::string> args) {
   std::string line = args[0].starts_with('-') ? "holdfast serve" : "holdfast serve -m";
-  for (const std::string& argument : args) line += " " + quoted(argument);
+  for (const std::string& argument : args) line += " " + shell_quoted(argument);
   return line;
 }
 

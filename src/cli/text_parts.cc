@@ -48,4 +48,13 @@ std::string fixed(double value, int digits) {
   return buffer.data();
 }
 
+std::string shell_quoted(const std::string& argument) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
+  std::string text = "'";
+  for (const char c : argument) text += c == '\'' ? std::string(R"('\'')") : std::string(1, c);
+  return text + "'";
+}
+
 }  // namespace holdfast::cli

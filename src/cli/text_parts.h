@@ -17,4 +17,7 @@ namespace holdfast::cli {
 [[nodiscard]] std::string fixed(double value, int digits);
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
+// As a shell wants it: in quotes where it holds more than plain letters.
+[[nodiscard]] std::string shell_quoted(const std::string& argument);
+
 }  // namespace holdfast::cli
