@@ -21,8 +21,7 @@
 //   START-1  0 <= reused < prompt_length, or all of it where `end_known`; and reused is 0 iff the
 //            source is kNothing
 //   START-2  reused lies on a cut of the prompt's grid, or at its end, or the state there is
-//   decoded
-//            and `deterministic` is off
+//            decoded and `deterministic` is off
 //   START-3  what is kept is there: within the live state and its agreement with the prompt, and
 //            within `exact` if `deterministic` (live sources); where the slot can be truncated
 //            (kLive); a restorable place of the match (kMemory); a snapshot of the match or of the
