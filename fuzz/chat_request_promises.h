@@ -61,7 +61,7 @@ inline void check_message(const api::Json& message) {
     CHECK(api::Json::parse(call.at("function").at("arguments").get<std::string>()).is_object());
 }
 
-// Q4: what we write is what we would write again.
+// CHATREQ-4: what we write is what we would write again.
 inline void check_messages(const std::string& text) {
   const api::Json messages = api::Json::parse(text);
   CHECK(messages.is_array() && !messages.empty());

@@ -31,7 +31,7 @@ void check_error(const Error& error) {
   CHECK(!error.message.empty() && error.message.size() < 200);
 }
 
-// L2
+// SLOTFILE-2
 void check_state(const cache::SlotState& state, const cache::SlotLimits& limits) {
   CHECK(state.space == limits.space);
   CHECK(0 < state.length() && state.length() <= limits.tokens_max);
@@ -53,7 +53,7 @@ void restore(Server& server, cache::SlotState state) {
   server.scheduler.slot_commands().restore(
       ask, std::make_shared<const cache::SlotState>(std::move(state)),
       [&](Result<serve::SlotBrought> given) { answer.emplace(given); });
-  server.scheduler.turn();
+  server.scheduler.run_round();
   CHECK(answer.has_value());
   CHECK(server.scheduler.check().empty() && server.engine.check().empty());
 }
