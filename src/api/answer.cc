@@ -6,7 +6,6 @@
 
 #include "api/access.h"
 #include "api/worker.h"
-#include "env/log.h"
 
 namespace holdfast::api {
 
@@ -34,6 +33,12 @@ struct Answering {
   AnswerStyle& style;
   Generations& generations;
   HttpResponder& responder;
+  RequestEnd* log;
+
+  // A stream has its status already; why it failed is in the log all the same.
+  void note_failure(const Error& error) const {
+    if (log != nullptr) log->why = error.message;
+  }
 };
 
 asio::awaitable<void> refuse(const Protocol& protocol, const Error& error,
@@ -107,6 +112,7 @@ class SilenceTimer {
 std::string next_piece(Answering& at, const Letters& letters, const SilenceTimer& silence) {
   std::string piece;
   if (const auto failure = failure_among(letters)) {
+    at.note_failure(*failure);
     at.style.fail(*failure, piece);
     return piece;
   }
@@ -169,11 +175,19 @@ void note_tool_calls(const AnswerUnderWay& answer, Generations& generations) {
   }
 }
 
+void note_tokens(const AnswerUnderWay& answer, RequestEnd* log) {
+  if (log == nullptr || !all_finished(answer)) return;
+  const Usage usage = total_usage(answer);
+  log->for_model = true;
+  log->tokens = {usage.cached_tokens, usage.prompt_tokens - usage.cached_tokens,
+                 usage.completion_tokens};
+}
+
 // The scheduler would not take the request.
 asio::awaitable<void> answer_refused(Answering& at, const Error& error,
                                      const ContextOverflow& overflow) {
   if (at.answer.options.stream && at.style.streams_refusal(error)) {
-    env::Log::info("refused in a stream", {{"response", at.answer.id}, {"why", error.message}});
+    at.note_failure(error);
     co_await begin_stream(at);
     std::string piece;
     at.style.fail(error, piece);
@@ -194,7 +208,7 @@ asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol&
   const Origin origin{context.client, tenant_name(context.key_name, answer.options.cache_salt),
                       answer.id};
   const auto style = ready.make_style(answer);
-  Answering at{protocol, answer, *style, generations, responder};
+  Answering at{protocol, answer, *style, generations, responder, context.log};
   if (auto taken = generations.submit(std::move(ready.prepared), origin); !taken) {
     co_await answer_refused(at, taken.error(), overflow);
     co_return;
@@ -207,6 +221,7 @@ asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol&
     co_await answer_whole(at);
   }
   note_tool_calls(answer, generations);
+  note_tokens(answer, context.log);
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ ApiServer::~ApiServer() { stop(); }
 Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
   std::unique_ptr<ApiServer> server(new ApiServer(options));
   options.http.error_page = [](int status, std::string_view message, const HttpRequest& head) {
+    log_request(head, {.status = status, .why = std::string(message)});
     return refusal_for(head, status, message);
   };
   auto http = HttpServer::listen(
@@ -155,13 +156,13 @@ void ApiServer::stop() {
 }
 
 asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponder& responder) {
-  if (request.method == "OPTIONS") {
+  const bool preflight = request.method == "OPTIONS";
+  ClientResponder answering(request, responder,
+                            preflight ? ClientResponder::Headers{} : cors_.headers_for(request));
+  if (preflight) {
     HttpResponse allowed = cors_.preflight(request);
-    co_await responder.send(std::move(allowed));
-    co_return;
-  }
-  ClientResponder answering(request, responder, cors_.headers_for(request));
-  if (auto immediate = answer_at_once(request)) {
+    co_await answering.send(std::move(allowed));
+  } else if (auto immediate = answer_at_once(request)) {
     co_await answering.send(std::move(*immediate));
   } else {
     co_await answer_with_model(request, answering);
@@ -207,7 +208,7 @@ std::optional<HttpResponse> ApiServer::refuse_slot_action(const HttpRequest& req
 }
 
 asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
-                                                   HttpResponder& responder) {
+                                                   ClientResponder& responder) {
   if (const auto slot = slot_of(request)) {
     SlotContext context{backend_.get(), http_->executor(), files_.get_executor(),
                         keys_.name_of(request)};
@@ -217,8 +218,12 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   const Route& route = *route_for(kRoutes.at(without_version(request.path)), request);
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
-    AnswerContext context{backend, http_->executor(), worker_.get_executor(),
-                          keys_.client_of(request), keys_.name_of(request)};
+    AnswerContext context{backend,
+                          http_->executor(),
+                          worker_.get_executor(),
+                          keys_.client_of(request),
+                          keys_.name_of(request),
+                          &responder.note()};
     co_await (*completion)(std::move(context), request, responder);
     co_return;
   }

@@ -12,6 +12,7 @@
 
 #include "api/access.h"
 #include "api/backend.h"
+#include "api/client_responder.h"
 #include "api/http_server.h"
 
 namespace holdfast::api {
@@ -46,7 +47,7 @@ class ApiServer {
   [[nodiscard]] HttpResponse answer_named(const HttpRequest& request) const;
   [[nodiscard]] std::optional<HttpResponse> refuse_slot_action(const HttpRequest& request) const;
   boost::asio::awaitable<void> answer_with_model(const HttpRequest& request,
-                                                 HttpResponder& responder);
+                                                 ClientResponder& responder);
 
   ApiKeys keys_;
   CorsRules cors_;

@@ -45,8 +45,8 @@ asio::awaitable<void> HttpConnection::refuse() {
   // Some clients take an answer that precedes their question for a failure.
   const bool asked = co_await read_more(kFirstReadBytes);
   if (!asked) co_return;
-  const HttpRequest none;
-  co_await answer_failure(503, "too many connections", none);
+  HttpRequest none;
+  co_await answer_failure(503, "too many connections", std::move(none));
   co_await transport_->close_lingering(kLingerBytesMin, kLingerTime);
 }
 
@@ -72,8 +72,8 @@ asio::awaitable<bool> HttpConnection::wait_for_request() {
   const bool begun = co_await read_more(kFirstReadBytes);
   waiting_ = false;
   if (!begun && transport_->expired() && !served_any_) {
-    const HttpRequest none;
-    co_await answer_failure(408, "no request arrived in time", none);
+    HttpRequest none;
+    co_await answer_failure(408, "no request arrived in time", std::move(none));
   }
   co_return begun;
 }
@@ -83,11 +83,11 @@ asio::awaitable<std::optional<IncomingRequest>> HttpConnection::read_request() {
   HttpRequestReader reader({options.header_bytes_max, options.body_bytes_max});
   const bool complete = co_await read_into(reader);
   if (reader.failure()) {
-    const HttpRequest head = reader.head();
-    co_await answer_failure(reader.failure()->status, reader.failure()->message, head);
+    HttpRequest head = reader.head();
+    co_await answer_failure(reader.failure()->status, reader.failure()->message, std::move(head));
   } else if (!complete && transport_->expired()) {
-    const HttpRequest head = reader.head();
-    co_await answer_failure(408, "the request did not arrive in time", head);
+    HttpRequest head = reader.head();
+    co_await answer_failure(408, "the request did not arrive in time", std::move(head));
   }
   if (!complete) co_return std::nullopt;
   IncomingRequest incoming{reader.take(), reader.keep_alive(), reader.is_http10()};
@@ -133,8 +133,9 @@ asio::awaitable<bool> HttpConnection::write_all(std::string_view bytes) {
 }
 
 asio::awaitable<void> HttpConnection::answer_failure(int status, std::string_view message,
-                                                     const HttpRequest& head) {
-  const HttpResponse page = service_.error_page(status, message, head);
+                                                     HttpRequest head) {
+  head.peer = transport_->peer_name();
+  const HttpResponse page = service_.error_page(status, message, std::move(head));
   const std::string answer = response_head(page, BodyFraming::kLength, false) + page.body;
   co_await write_all(answer);
 }

@@ -44,7 +44,7 @@ class HttpConnection {
   boost::asio::awaitable<bool> read_more(std::size_t bytes_max);
   boost::asio::awaitable<bool> write_all(std::string_view bytes);
   boost::asio::awaitable<void> answer_failure(int status, std::string_view message,
-                                              const HttpRequest& head);
+                                              HttpRequest head);
   void use_buffered(HttpRequestReader& reader);
   void release_buffer();
 

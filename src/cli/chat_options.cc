@@ -26,6 +26,7 @@ CommandSyntax chat_syntax(ChatOptions& o) {
           "  holdfast chat --url https://example.org --api-key KEY\n",
       .groups = {{"Options", {
           {"--url", "URL", text(o.url), "The server's address."},
+          {"--port", "N", local_port(o.url), "The same for a server on this machine: its port."},
           {"--api-key", "KEY", any_text(o.api_key), "Key that the server asks for."},
           {"--system", "TEXT", any_text(o.system), "System message: who the model should be."},
           {"--model", "NAME", any_text(o.model), "Which of the server's models to use."},

@@ -43,6 +43,7 @@ CommandSyntax explain_syntax(ExplainOptions& o) {
            "A line for each of the latest N requests."},
           {"--json", "", flag(o.json), "What the server says, as JSON."},
           {"--url", "URL", text(o.url), "The server's address."},
+          {"--port", "N", local_port(o.url), "The same for a server on this machine: its port."},
           {"--api-key", "KEY", text(o.api_key), "Key that the request was made with."},
           {"--cache-salt", "TEXT", text(o.cache_salt), "The request's cache_salt, where it had one."},
           {"--insecure", "", flag(o.insecure), "Accept any certificate of an https server."},

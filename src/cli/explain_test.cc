@@ -43,6 +43,15 @@ TEST(ExplainHeadline, SaysWhatWasReusedAndSaved) {
   EXPECT_EQ(receipt_headline(Json()), "0 of 0 prompt tokens reused (0.0%), 0 read in 0.00 s");
 }
 
+TEST(ExplainOptions, APortIsAnAddressOnThisMachine) {
+  const std::vector<std::string> args = {"--port", "9001"};
+  const auto options = parse_explain_options(args, {{"HOLDFAST_URL", "http://elsewhere"}});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->url, "http://127.0.0.1:9001");
+  for (const char* bad : {"0", "65536", "x"})
+    EXPECT_FALSE(parse_explain_options(std::vector<std::string>{"--port", bad}, {})) << bad;
+}
+
 TEST(ExplainText, AWarmRequest) {
   EXPECT_EQ(receipt_text(warm_receipt(), {}), R"(chatcmpl-1 at 06:41:22 UTC
 12,034 of 12,310 prompt tokens reused (97.8%), 276 read in 0.11 s; saved about 4.6 s

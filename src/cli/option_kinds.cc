@@ -48,6 +48,16 @@ OptionKind text_instead_of(std::string& field, std::string& other) {
   return kind;
 }
 
+OptionKind local_port(std::string& url) {
+  constexpr std::int64_t kPortMax = 65535;
+  return {"a port " + range_text(1, kPortMax), [&url](std::string_view text) {
+            const auto port = number_of<std::int64_t>(text);
+            if (!port || *port < 1 || *port > kPortMax) return false;
+            url = "http://127.0.0.1:" + std::to_string(*port);
+            return true;
+          }};
+}
+
 OptionKind flag(bool& field) { return set_to(field, true); }
 OptionKind turn_off(bool& field) { return set_to(field, false); }
 

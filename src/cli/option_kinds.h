@@ -89,6 +89,9 @@ OptionKind real(Field& field, double min, double max = std::numeric_limits<float
 // Two options for one thing: the later one counts.
 [[nodiscard]] OptionKind text_instead_of(std::string& field, std::string& other);
 
+// Another way to name a server's address: a port of this machine.
+[[nodiscard]] OptionKind local_port(std::string& url);
+
 [[nodiscard]] OptionKind flag(bool& field);
 // The option turns the field off.
 [[nodiscard]] OptionKind turn_off(bool& field);

@@ -16,7 +16,7 @@
 #include "cli/checked_model.h"
 #include "cli/engine_watch.h"
 #include "cli/options.h"
-#include "cli/serve_log.h"
+#include "cli/generation_log.h"
 #include "cli/server_disk.h"
 #include "env/clock.h"
 #include "serve/scheduler.h"
@@ -53,7 +53,7 @@ class ServedModel {
 
   const ServeOptions& options_;
   const env::SteadyClock clock_;
-  RequestLog log_;
+  GenerationLog log_;
   cache::TokenHistory history_;
   llama::LoadedModel model_;
   EngineWatch engine_;

@@ -70,8 +70,11 @@ std::string utc_time(TimePoint time) {
 }
 
 // Bytes that are not UTF-8 become U+FFFD; control characters become escapes.
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+enum class Letters { kAll, kAscii };  // kAscii: others are escaped, U+0080..U+009F among them
+
+std::string json_text(std::string_view text, Letters letters = Letters::kAll) {
+  return nlohmann::json(text).dump(-1, ' ', letters == Letters::kAscii,
+                                   nlohmann::json::error_handler_t::replace);
 }
 
 bool is_plain(char c) { return static_cast<unsigned char>(c) > ' ' && c != '"' && c != 0x7F; }
@@ -99,7 +102,8 @@ std::string text_value(const LogValue& value) {
 }
 
 std::string json_value(const LogValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value.content())) return json_text(*text);
+  if (const auto* text = std::get_if<std::string>(&value.content()))
+    return json_text(*text, Letters::kAscii);
   const auto* number = std::get_if<double>(&value.content());
   if (number != nullptr && !std::isfinite(*number)) return "null";
   return text_value(value);
@@ -155,7 +159,7 @@ std::string text_line(LogLevel level, TimePoint time, std::string_view message, 
 std::string json_line(LogLevel level, TimePoint time, std::string_view message, LogFields fields) {
   std::string line = R"({"time":")" + utc_time(time) + R"(","level":")" +
                      std::string(name_of(level)) + R"(","message":)" +
-                     json_text(without_line_end(message));
+                     json_text(without_line_end(message), Letters::kAscii);
   for (const LogField& field : fields) {
     line += "," + json_text(field.key) + ":" + json_value(field.value);
   }

@@ -74,6 +74,13 @@ TEST_F(LogTest, LOG1AMessageNeverForgesALineOrDrivesTheTerminal) {
   EXPECT_EQ(out, "12:03:04.123 info  a\\n12:00:00.000 error b\\x1b[2J\\xc2\\x9b k=\"x\\ny\"\n");
 }
 
+TEST_F(LogTest, LOG1NorDoesAFieldOfAJsonLine) {
+  make({.format = LogFormat::kJson})
+      ->write(LogLevel::kInfo, "a\x1b\xc2\x9b", {{"k", "\xc2\x9b\n"}});
+  EXPECT_EQ(out.find("\xc2\x9b"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(out)["k"], "\xc2\x9b\n");
+}
+
 TEST_F(LogTest, LevelsBelowTheChosenOneAreSilent) {
   const auto logger = make({.level = LogLevel::kWarn});
   logger->write(LogLevel::kInfo, "no");

@@ -118,7 +118,7 @@ describe('a client that leaves', () => {
     await on.server.writing(1);
     stop();
     await on.server.idle();
-    await on.server.logged(/cancelled/);
+    await on.server.logged(/status=200 .*the client left/);
     assert.match(textOf(await ask(on.client, 'Hello!')), /^Hello!/);
   });
 

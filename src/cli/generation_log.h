@@ -1,4 +1,4 @@
-// What `holdfast serve` writes to its log about requests.
+// What `holdfast serve` writes to its log about generations.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace holdfast::cli {
 
-// One line when a request ends; while a long prompt is read, a bar on a
-// terminal and one line in a log.
-class RequestLog final : public serve::SchedulerObserver {
+// What single generations do, for debugging, and their failures; while a long prompt is read,
+// a bar on a terminal and one line in a log. (The line of each request: api/request_log.h.)
+class GenerationLog final : public serve::SchedulerObserver {
  public:
   void on_started(const serve::GenerateRequest& request, const serve::Started& started) override;
   void on_progress(const serve::GenerateRequest& request,

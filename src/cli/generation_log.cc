@@ -1,4 +1,4 @@
-#include "cli/serve_log.h"
+#include "cli/generation_log.h"
 
 #include <string>
 
@@ -25,7 +25,7 @@ double rounded(double value) { return static_cast<double>(static_cast<long>(valu
 
 }  // namespace
 
-void RequestLog::on_proved(const serve::Proof& proof) {
+void GenerationLog::on_proved(const serve::Proof& proof) {
   const env::LogFields fields{
       {"request", proof.request}, {"tokens", proof.position}, {"ms", proof.ms}};
   if (proof.equal) {
@@ -39,21 +39,22 @@ void RequestLog::on_proved(const serve::Proof& proof) {
       fields);
 }
 
-void RequestLog::on_checked(const engine::ConformanceReport& report) {
+void GenerationLog::on_checked(const engine::ConformanceReport& report) {
   if (on_engine_checked) on_engine_checked(report);
 }
 
-void RequestLog::forget_bar(const std::string& request_id) {
+void GenerationLog::forget_bar(const std::string& request_id) {
   if (bar_request_ != request_id) return;
   bar_.reset();
   bar_request_.clear();
 }
 
-void RequestLog::on_started(const serve::GenerateRequest& request, const serve::Started& started) {
-  env::Log::debug("request started", {{"id", request.id},
-                                      {"slot", started.slot.value},
-                                      {"prompt", started.prompt_tokens},
-                                      {"cached", started.cached_tokens}});
+void GenerationLog::on_started(const serve::GenerateRequest& request,
+                               const serve::Started& started) {
+  env::Log::debug("generation started", {{"id", request.id},
+                                         {"slot", started.slot.value},
+                                         {"prompt", started.prompt_tokens},
+                                         {"cached", started.cached_tokens}});
   const TokenPos to_read = started.prompt_tokens - started.cached_tokens;
   if (to_read < kLongPrompt || bar_ != nullptr) return;
   bar_ = std::make_unique<env::ProgressLine>(
@@ -61,36 +62,37 @@ void RequestLog::on_started(const serve::GenerateRequest& request, const serve::
   bar_request_ = request.id;
 }
 
-void RequestLog::on_progress(const serve::GenerateRequest& request,
-                             const serve::PromptProgress& progress) {
+void GenerationLog::on_progress(const serve::GenerateRequest& request,
+                                const serve::PromptProgress& progress) {
   if (bar_request_ != request.id || bar_ == nullptr) return;
   const double to_read = progress.total - progress.cached;
   bar_->update((progress.processed - progress.cached) / to_read);
   if (progress.processed == progress.total) forget_bar(request.id);
 }
 
-void RequestLog::on_finished(const serve::GenerateRequest& request,
-                             const serve::Finished& finished) {
+void GenerationLog::on_finished(const serve::GenerateRequest& request,
+                                const serve::Finished& finished) {
   forget_bar(request.id);
   const serve::Timings& t = finished.timings;
-  env::Log::info("request done",
-                 {{"slot", finished.slot.value},
-                  {"cached", t.cached_tokens},
-                  {"read", t.prompt_tokens},
-                  {"read_per_s", rounded(per_second(t.prompt_tokens, t.prompt_ms))},
-                  {"wrote", t.predicted_tokens},
-                  {"wrote_per_s", rounded(per_second(t.predicted_tokens, t.predicted_ms))},
-                  {"end", reason_name(finished.reason)}});
+  env::Log::debug("generated",
+                  {{"id", request.id},
+                   {"slot", finished.slot.value},
+                   {"cached", t.cached_tokens},
+                   {"read", t.prompt_tokens},
+                   {"read_per_s", rounded(per_second(t.prompt_tokens, t.prompt_ms))},
+                   {"wrote", t.predicted_tokens},
+                   {"wrote_per_s", rounded(per_second(t.predicted_tokens, t.predicted_ms))},
+                   {"end", reason_name(finished.reason)}});
 }
 
-void RequestLog::on_failed(const serve::GenerateRequest& request, const Error& error) {
+void GenerationLog::on_failed(const serve::GenerateRequest& request, const Error& error) {
   forget_bar(request.id);
   const bool expected =
       error.code == ErrorCode::kCancelled || error.code == ErrorCode::kUnavailable;
   if (expected) {
-    env::Log::info("request ended early", {{"id", request.id}, {"why", error.message}});
+    env::Log::debug("generation ended early", {{"id", request.id}, {"why", error.message}});
   } else {
-    env::Log::error("request failed", {{"id", request.id}, {"why", error.message}});
+    env::Log::error("generation failed", {{"id", request.id}, {"why", error.message}});
   }
 }
 
