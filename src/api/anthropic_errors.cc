@@ -42,45 +42,60 @@ std::string error_text(const Error& error, const std::optional<ContextOverflow>&
          std::to_string(overflow->context_tokens) + " maximum";
 }
 
-std::string envelope(std::string_view type, std::string_view message, std::string_view request_id) {
+// JSON text; empty: none.
+std::string_view details_of(const Error& error) {
+  if (error.param != kThreadField) return {};
+  return R"({"error_code":"thread_unsupported_request","unsupported":["thread"]})";
+}
+
+struct Told {
+  std::string_view type;
+  std::string_view message;
+  std::string_view details;
+};
+
+std::string envelope(const Told& told, std::string_view request_id) {
   std::string out;
   {
     ObjectWriter object(out);
     object.text("type", "error");
     {
       ObjectWriter inner(object.key("error"));
-      inner.text("type", type);
-      inner.text("message", message);
+      inner.text("type", told.type);
+      inner.text("message", told.message);
+      if (!told.details.empty()) inner.raw("details", told.details);
     }
     if (!request_id.empty()) object.text("request_id", request_id);
   }
   return out;
 }
 
-HttpResponse response(int status, std::string_view type, std::string_view message) {
+HttpResponse response(int status, const Told& told) {
   const std::string request_id = new_id("req_");
   return {.status = status,
           .headers = {{"request-id", request_id}},
-          .body = envelope(type, message, request_id)};
+          .body = envelope(told, request_id)};
 }
 
 }  // namespace
 
 std::string anthropic_error_json(const Error& error, const std::optional<ContextOverflow>& overflow,
                                  std::string_view request_id) {
-  return envelope(shape_of(error.code).type, error_text(error, overflow), request_id);
+  const std::string text = error_text(error, overflow);
+  return envelope({shape_of(error.code).type, text, details_of(error)}, request_id);
 }
 
 HttpResponse anthropic_error_response(const Error& error,
                                       const std::optional<ContextOverflow>& overflow) {
   const ErrorShape shape = shape_of(error.code);
-  HttpResponse refusal = response(shape.status, shape.type, error_text(error, overflow));
+  const std::string text = error_text(error, overflow);
+  HttpResponse refusal = response(shape.status, {shape.type, text, details_of(error)});
   if (error.code == ErrorCode::kUnavailable) refusal.headers.emplace_back("Retry-After", "5");
   return refusal;
 }
 
 HttpResponse anthropic_http_error(int status, std::string_view message) {
-  return response(status, type_of_status(status), message);
+  return response(status, {type_of_status(status), message, {}});
 }
 
 }  // namespace holdfast::api

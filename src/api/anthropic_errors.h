@@ -11,6 +11,10 @@
 
 namespace holdfast::api {
 
+// The request field for conversations that a server holds. An Error of this field carries the
+// details that make Anthropic's SDK send the whole conversation instead.
+inline constexpr std::string_view kThreadField = "thread";
+
 // {"type":"error","error":{"type","message"},"request_id"}. `overflow` belongs to
 // kContextExceeded; Claude Code reads its numbers from the message. An empty
 // `request_id` is left out.

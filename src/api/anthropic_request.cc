@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/anthropic_errors.h"
 #include "api/anthropic_messages.h"
 #include "api/anthropic_tools.h"
 #include "api/json_fields.h"
@@ -68,8 +69,16 @@ void read_output(const JsonFields& body, engine::ChatInput& input) {
   if (const auto format = output->object("format")) input.json_schema = read_format(*format);
 }
 
+// A request that continues a thread holds only what is new, so ignoring the field would lose the
+// conversation without a word.
+void refuse_thread(const JsonFields& body) {
+  if (body.has(kThreadField))
+    body.fail(kThreadField, "is not supported: threads are not held here, send all messages");
+}
+
 ChatRequest read_request(const JsonFields& body, const ChatDefaults& defaults) {
   ChatRequest request;
+  refuse_thread(body);
   request.options = read_message_options(body, defaults);
   request.input.reasoning_format = defaults.reasoning_format;
   request.input.template_kwargs = defaults.template_kwargs;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <latch>
 #include <mutex>
 
 #include "api/testing/test_server.h"
@@ -78,6 +79,24 @@ TEST(Messages, ErrorsHaveAnthropicsEnvelope) {
   EXPECT_NE(too_long.body.find(" tokens > 4096 maximum"), std::string::npos);
 }
 
+// Anthropic's tool runner asks for threads first, and goes on without them when told so.
+TEST(Messages, ThreadsAreRefusedInTheWordsThatTheSdkKnows) {
+  TestServer server;
+  server.load();
+  for (const char* thread :
+       {R"({"type":"create"})", R"({"type":"continue","previous_message_id":"msg_1"})"}) {
+    for (const char* path : {"/v1/messages", "/v1/messages/count_tokens"}) {
+      const TestAnswer refused = server.ask("POST", path, kHello + R"(,"thread":)" + thread + "}");
+      expect_error(refused, 400, "invalid_request_error");
+      const Json error = json_of(refused)["error"];
+      EXPECT_EQ(error["details"]["error_code"], "thread_unsupported_request");
+      EXPECT_EQ(error["details"]["unsupported"], Json::array({"thread"}));
+      EXPECT_TRUE(error["message"].get<std::string>().starts_with("'thread' "));
+    }
+  }
+  EXPECT_EQ(server.ask("POST", "/v1/messages", kHello + R"(,"thread":null})").status, 200);
+}
+
 TEST(Messages, ABodyThatIsTooLargeIsRefusedInTheEnvelopeToo) {
   ApiOptions options;
   options.http.body_bytes_max = 1000;
@@ -99,6 +118,41 @@ TEST(Messages, KeysComeInEitherHeader) {
   EXPECT_EQ(
       server.ask("POST", "/v1/messages", kHello + "}", "Authorization: Bearer secret\r\n").status,
       200);
+}
+
+// Holds the first chunk of a prompt until it is opened.
+class Gate {
+ public:
+  engine::FakeOptions options() {
+    return {.slots = 1, .context_tokens = 4096, .faults = [this](engine::FakeOperation) {
+              opened_.wait();
+              return engine::FakeFault::kNone;
+            }};
+  }
+  void open() { opened_.count_down(); }
+
+ private:
+  std::latch opened_{1};
+};
+
+TEST(Messages, PingsComeWhileAPromptIsRead) {
+  Gate gate;
+  TestServer server({}, {}, gate.options());
+  server.settings().keep_alive_every = std::chrono::milliseconds(10);
+  server.load();
+  TestClient client(server.api().port());
+  client.send(TestServer::request_text("POST", "/v1/messages", kHello + R"(,"stream":true})"));
+  TestAnswer answer = client.read_head();
+  const auto pings = [&] {
+    return std::ranges::count(events_of(answer), std::string(R"({"type":"ping"})"));
+  };
+  for (int chunk = 0; chunk < 100 && pings() < 3; ++chunk) ASSERT_TRUE(client.read_chunk(answer));
+  EXPECT_GE(pings(), 3);
+  EXPECT_TRUE(answer.body.starts_with("event: message_start\n")) << answer.body;
+  gate.open();
+  while (client.read_chunk(answer)) {
+  }
+  EXPECT_EQ(Json::parse(events_of(answer).back())["type"], "message_stop");
 }
 
 TEST(Messages, AFailureInsideAStreamIsAnErrorEvent) {
