@@ -89,11 +89,17 @@ void read_tool_use(const JsonFields& block, ChatMessage& message) {
   message.calls.push_back(std::move(call));
 }
 
+// Thoughts that the client was not shown come back empty: the signature stands for them.
+void read_thinking(const JsonFields& block, ChatMessage& message) {
+  message.reasoning += required_text(block, "thinking");
+  if (message.answer_id.empty()) message.answer_id = block.text("signature").value_or("");
+}
+
 // The texts of an answer belong together as the model wrote them.
 void read_assistant_block(const JsonFields& block, ChatMessage& message) {
   const std::string type = required_text(block, "type");
   if (type == "text") message.texts.front() += required_text(block, "text");
-  if (type == "thinking") message.reasoning += required_text(block, "thinking");
+  if (type == "thinking") read_thinking(block, message);
   if (type == "tool_use") read_tool_use(block, message);
 }
 
@@ -140,8 +146,7 @@ void read_ending(const JsonFields& body, const std::vector<ChatMessage>& message
 
 }  // namespace
 
-void read_conversation(const JsonFields& body, const ChatDefaults& defaults,
-                       engine::ChatInput& input) {
+void read_conversation(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request) {
   std::vector<ChatMessage> messages;
   read_system(body, defaults, messages);
   const Json* array = body.array("messages");
@@ -149,8 +154,9 @@ void read_conversation(const JsonFields& body, const ChatDefaults& defaults,
   const std::size_t count = array == nullptr ? 0 : array->size();
   for (std::size_t i = 0; i < count && body.error().empty(); ++i)
     if (const auto message = body.element(*array, "messages", i)) read_message(*message, messages);
-  read_ending(body, messages, input);
-  input.messages_json = messages_json(messages);
+  read_ending(body, messages, request.input);
+  request.input.messages_json = messages_json(messages);
+  request.answer_refs = answer_refs_of(messages);
 }
 
 }  // namespace holdfast::api

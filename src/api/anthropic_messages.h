@@ -17,9 +17,8 @@
 
 namespace holdfast::api {
 
-// Sets messages_json, continue_final_message and add_generation_prompt: as with
+// Sets answer_refs, messages_json, continue_final_message and add_generation_prompt: as with
 // Anthropic, a final assistant message is continued.
-void read_conversation(const JsonFields& body, const ChatDefaults& defaults,
-                       engine::ChatInput& input);
+void read_conversation(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request);
 
 }  // namespace holdfast::api

@@ -21,6 +21,12 @@ MessageHead head_of(const AnswerUnderWay& answer) {
   return {answer.id, asked.empty() ? answer.backend->model_name : asked};
 }
 
+// Clients send it back with the thoughts. There is always one: some refuse thoughts without.
+std::string signature_of(const AnswerUnderWay& answer) {
+  const std::string& id = answer.readers.front().answer_id();
+  return id.empty() ? answer.id : id;
+}
+
 std::string content_json(const engine::Reply& reply, std::string_view signature) {
   std::vector<std::string> blocks;
   if (!reply.reasoning.empty())
@@ -102,13 +108,13 @@ class BlockStream {
 
 class MessageStyle final : public AnswerStyle {
  public:
-  explicit MessageStyle(AnswerUnderWay& answer) : answer_(answer), blocks_(answer.id) {}
+  explicit MessageStyle(AnswerUnderWay& answer) : answer_(answer), blocks_(signature_of(answer)) {}
 
   // Its letters are those of "msg_...".
   Headers headers() const override { return {{"request-id", "req_" + answer_.id.substr(4)}}; }
 
   std::string whole() override {
-    return message_json(head_of(answer_), content_json(reader().reply(), answer_.id),
+    return message_json(head_of(answer_), content_json(reader().reply(), signature_of(answer_)),
                         message_end_of(reader(), answer_.options.stops), total_usage(answer_),
                         receipts_json(answer_));
   }

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "cache/answer_ids.h"
 #include "cache/room_for.h"
 #include "cache/token_history.h"
 #include "engine/engine_standing.h"
@@ -55,6 +56,7 @@ struct Backend {
   std::shared_ptr<tier::FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
   std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();
   cache::TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
+  cache::AnswerIds* answer_ids = nullptr;  // null: answers get no ids
 };
 
 // Where the one backend comes from: absent while the model loads.

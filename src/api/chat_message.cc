@@ -55,6 +55,19 @@ std::string messages_json(const std::vector<ChatMessage>& messages) {
   return out;
 }
 
+AnswerRefs answer_refs_of(const std::vector<ChatMessage>& messages) {
+  AnswerRefs refs;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const ChatMessage& message = messages[i];
+    std::string_view id = message.answer_id;
+    for (const engine::ToolCall& call : message.calls) {
+      if (id.empty()) id = answer_id_in(call.id);
+    }
+    if (!id.empty()) refs.push_back({i, std::string(id), !message.answer_id.empty()});
+  }
+  return refs;
+}
+
 std::string arguments_object(const std::string& arguments) {
   if (is_json_object(arguments)) return arguments;
   if (arguments.find_first_not_of(" \t\r\n") == std::string::npos || arguments == "null")

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/answer_refs.h"
 #include "engine/text.h"
 
 namespace holdfast::api {
@@ -14,10 +15,14 @@ struct ChatMessage {
   std::string reasoning;                // assistant only
   std::vector<engine::ToolCall> calls;  // assistant only
   std::string tool_call_id;             // tool only
+  std::string answer_id;                // assistant only: came with its thoughts
 };
 
 // A JSON array of them, in the shape that is described at ChatRequest.
 [[nodiscard]] std::string messages_json(const std::vector<ChatMessage>& messages);
+
+// Which of them say that they are answers of ours.
+[[nodiscard]] AnswerRefs answer_refs_of(const std::vector<ChatMessage>& messages);
 
 // `arguments` as the text of a JSON object, in the letters they were written in. A
 // model may have written nonsense; templates that read an object must not fail on

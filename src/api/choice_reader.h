@@ -14,8 +14,10 @@ namespace holdfast::api {
 
 class ChoiceReader {
  public:
-  // `format` null: a plain completion, whose text is passed on as it is.
-  ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format, bool logprobs);
+  // `format` null: a plain completion, whose text is passed on as it is. `answer_id`: what
+  // ids of calls carry where the model writes none (api/answer_refs.h); empty: nothing.
+  ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format, bool logprobs,
+               std::string answer_id = "");
 
   // What a streaming client should see next.
   [[nodiscard]] std::vector<engine::ReplyDelta> on_text(const serve::TextDelta& delta);
@@ -24,19 +26,24 @@ class ChoiceReader {
   [[nodiscard]] std::vector<engine::ReplyDelta> on_finished(const serve::Finished& finished);
 
   [[nodiscard]] const engine::Reply& reply() const;
+  [[nodiscard]] const std::string& answer_id() const { return answer_id_; }
   [[nodiscard]] const std::optional<serve::Finished>& finished() const { return finished_; }
   [[nodiscard]] const std::vector<TokenLogprobs>& all_logprobs() const { return logprobs_; }
   // Log-probabilities that no chunk has carried yet.
   [[nodiscard]] std::vector<TokenLogprobs> take_new_logprobs();
 
  private:
+  void name_call(std::size_t index, engine::ToolCall& call) const;
+  [[nodiscard]] std::vector<engine::ReplyDelta> named(std::vector<engine::ReplyDelta> deltas) const;
   void note_logprobs(const std::vector<serve::TokenReport>& tokens);
 
   const engine::TextModel& text_;
   std::unique_ptr<engine::ReplyParser> parser_;
   std::string kept_;
   engine::Reply plain_;
+  engine::Reply whole_;  // once it has finished, with the names of its calls
   bool wants_logprobs_;
+  std::string answer_id_;
   std::vector<TokenLogprobs> logprobs_;
   std::size_t logprobs_sent_ = 0;
   std::optional<serve::Finished> finished_;

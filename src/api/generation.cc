@@ -2,6 +2,9 @@
 
 #include <random>
 
+#include "api/quoted_chat.h"
+#include "cache/answer_ids.h"
+
 namespace holdfast::api {
 
 namespace {
@@ -47,6 +50,14 @@ engine::SamplingParams params_for_choice(const engine::SamplingParams& params, i
   return own;
 }
 
+// So that its client can say which answer a message is, later.
+void name_answer(const Backend& backend, PreparedChoice& choice) {
+  auto& context = choice.request.answer_context;
+  if (backend.answer_ids == nullptr || !context) return;
+  context->name = cache::AnswerIds::new_name();
+  choice.answer_id = backend.answer_ids->make(context->space, context->name);
+}
+
 // Each choice has a sampler of its own, made before the queue is asked.
 constexpr std::size_t kChoicesMax = 64;
 
@@ -61,6 +72,7 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     PreparedChoice choice;
     choice.request = make_request(options, model_request.prompt, model_request.space);
     choice.request.history_tokens = model_request.history_tokens;
+    choice.request.answer_ids = model_request.answer_ids;
     choice.request.answer_context = model_request.answer_context;
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
@@ -68,6 +80,7 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     choice.request.prompt_field = model_request.prompt_field;
     choice.request.prepared = model_request.prepared;
     choice.echo = echo;
+    name_answer(backend, choice);
     auto sampler =
         backend.text->make_sampler(params_for_choice(options.sampling, i), prepared.format.get());
     if (!sampler) return sampler.error();
@@ -89,22 +102,19 @@ std::string new_id(const std::string& prefix) {
   return id;
 }
 
-Result<engine::RenderedChat> render_chat(const Backend& backend, engine::ChatInput input) {
-  if (!input.enable_thinking) input.enable_thinking = backend.enable_thinking;
-  return backend.text->render(input);
-}
-
 Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request, SpaceKey space) {
-  auto chat = render_chat(backend, request.input);
-  if (!chat) return chat.error();
+  auto quoted = render_quoting(backend, request, space);
+  if (!quoted) return quoted.error();
+  const engine::RenderedChat* const chat = &quoted->chat;
   Prepared prepared;
   prepared.format = chat->format;
   serve::GenerateRequest first = make_request(request.options, {}, space);
   if (backend.history != nullptr) {
     cache::TokenizedPrompt tokenized =
-        backend.history->tokenize(space, *backend.text, chat->prompt);
+        backend.history->tokenize(space, *backend.text, chat->prompt, quoted->quotes);
     first.prompt = std::move(tokenized.tokens);
     first.history_tokens = tokenized.kept;
+    first.answer_ids = {quoted->ids_used, quoted->ids_ignored};
     first.answer_context = std::move(tokenized.context);
   } else {
     first.prompt = backend.text->tokenize(chat->prompt, true, true);

@@ -19,17 +19,14 @@ namespace holdfast::api {
 // One generation to run, and how its reply is to be read.
 struct PreparedChoice {
   serve::GenerateRequest request;
-  std::string echo;  // text to put before the reply (completions)
+  std::string echo;       // text to put before the reply (completions)
+  std::string answer_id;  // what the client may call the answer by; empty: none
 };
 
 struct Prepared {
   std::vector<PreparedChoice> choices;
   std::shared_ptr<const engine::ReplyFormat> format;  // null for plain completions
 };
-
-// The prompt of a chat, with the server's word where the request is silent.
-[[nodiscard]] Result<engine::RenderedChat> render_chat(const Backend& backend,
-                                                       engine::ChatInput input);
 
 // `space`: which states the generations may use and add to.
 [[nodiscard]] Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request,

@@ -6,6 +6,7 @@
 #include "api/generation.h"
 #include "api/json_fields.h"
 #include "api/openai_errors.h"
+#include "api/quoted_chat.h"
 
 namespace holdfast::api {
 

@@ -5,6 +5,7 @@
 #include "api/anthropic_request.h"
 #include "api/anthropic_style.h"
 #include "api/json_fields.h"
+#include "api/quoted_chat.h"
 
 namespace holdfast::api {
 

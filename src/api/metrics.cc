@@ -274,10 +274,23 @@ std::string metrics_text(const serve::SchedulerStatus& server, const cache::Cach
   return out.take();
 }
 
+std::string answer_id_metrics(const cache::AnswerIds& ids) {
+  MetricsWriter out;
+  out.counter("holdfast_answer_ids_total",
+              "Ids of answers that came back in requests, by what came of them.");
+  for (std::size_t i = 0; i < cache::kAnswerIdFates; ++i) {
+    const auto fate = static_cast<cache::AnswerIdFate>(i);
+    out.sample(ids.counted(fate),
+               "outcome=\"" + std::string(cache::answer_id_fate_name(fate)) + "\"");
+  }
+  return out.take();
+}
+
 HttpResponse show_metrics(const Backend& backend) {
-  return {.content_type = "text/plain; version=0.0.4",
-          .body = metrics_text(backend.scheduler->status(),
-                               backend.scheduler->cache_commands().status(), backend.engine())};
+  std::string text = metrics_text(backend.scheduler->status(),
+                                  backend.scheduler->cache_commands().status(), backend.engine());
+  if (backend.answer_ids != nullptr) text += answer_id_metrics(*backend.answer_ids);
+  return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
 }
 
 }  // namespace holdfast::api

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/answer_refs.h"
 #include "api/chat_message.h"
 #include "api/openai_fields.h"
 
@@ -100,6 +101,19 @@ void append_tool_call(std::string& out, const JsonFields& call) {
 // Legacy calls have no id; the name ties a call to its answer.
 std::string legacy_call_id(const std::string& name) { return "call_" + name; }
 
+// The first one that a call carries.
+std::string read_answer_id(const JsonFields& message) {
+  const Json* calls = message.array("tool_calls");
+  if (calls == nullptr) return "";
+  for (const Json& call : *calls) {
+    const auto id = call.is_object() ? call.find("id") : call.end();
+    if (!call.is_object() || id == call.end() || !id->is_string()) continue;
+    const std::string_view found = answer_id_in(id->get_ref<const std::string&>());
+    if (!found.empty()) return std::string(found);
+  }
+  return "";
+}
+
 // A JSON array, or empty text when the message calls nothing.
 std::string read_tool_calls(const JsonFields& message) {
   std::string out;
@@ -164,13 +178,15 @@ std::string read_role(const JsonFields& message) {
 MessageTrait append_message(std::string& out, const JsonFields& message) {
   const std::string role = read_role(message);
   const bool answers_call = role == "tool" || role == "function";
-  MessageTrait trait{.assistant = role == "assistant", .tool_calls = false};
+  MessageTrait trait{.assistant = role == "assistant", .tool_calls = false, .answer_id = {}};
   ObjectWriter writer(out);
   writer.text("role", answers_call ? "tool" : role == "developer" ? "system" : role);
-  if (trait.assistant)
+  if (trait.assistant) {
     trait.tool_calls = append_assistant_fields(writer, message);
-  else
+    trait.answer_id = read_answer_id(message);
+  } else {
     append_plain_content(writer, message);
+  }
   if (const auto name = message.text("name")) writer.text("name", *name);
   if (answers_call) append_tool_call_id(writer, message, role == "function");
   return trait;

@@ -1,6 +1,7 @@
 // The messages of a chat request, in the one shape described at ChatRequest.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "api/json_fields.h"
@@ -12,6 +13,7 @@ namespace holdfast::api {
 struct MessageTrait {
   bool assistant = false;
   bool tool_calls = false;
+  std::string answer_id = {};  // one that a call carries (api/answer_refs.h)
 };
 
 // Sets messages_json. One trait for each message, in their order.

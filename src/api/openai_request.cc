@@ -78,9 +78,19 @@ void read_reasoning_fields(const JsonFields& body, const ChatDefaults& defaults,
 
 // --- Whole requests ---------------------------------------------------------
 
-engine::ChatInput read_chat_input(const JsonFields& body, const ChatDefaults& defaults) {
+AnswerRefs answer_refs_of(const std::vector<MessageTrait>& traits) {
+  AnswerRefs refs;
+  for (std::size_t i = 0; i < traits.size(); ++i) {
+    if (!traits[i].answer_id.empty()) refs.push_back({i, traits[i].answer_id, false});
+  }
+  return refs;
+}
+
+engine::ChatInput read_chat_input(const JsonFields& body, const ChatDefaults& defaults,
+                                  AnswerRefs& refs) {
   engine::ChatInput input;
   const std::vector<MessageTrait> traits = read_messages(body, input);
+  refs = answer_refs_of(traits);
   read_continuation(body, traits, input);
   read_tool_fields(body, input);
   read_reasoning_fields(body, defaults, input);
@@ -110,7 +120,7 @@ ChatRequest read_chat_request(const JsonFields& body, const ChatDefaults& defaul
   ChatRequest request;
   request.options = read_options(body, defaults);
   request.options.sampling.top_logprobs = read_chat_logprobs(body);
-  request.input = read_chat_input(body, defaults);
+  request.input = read_chat_input(body, defaults, request.answer_refs);
   request.input.stream = request.options.stream;
   return request;
 }

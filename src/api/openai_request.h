@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/answer_refs.h"
 #include "base/result.h"
 #include "engine/sampling.h"
 #include "engine/text.h"
@@ -83,6 +84,7 @@ struct CompletionOptions {
 struct ChatRequest {
   CompletionOptions options;
   engine::ChatInput input;
+  AnswerRefs answer_refs;  // in the order of their messages
 };
 
 using TextPrompt = std::variant<std::string, Tokens>;

@@ -84,6 +84,9 @@ void append_counts(ObjectWriter& object, const cache::Receipt& receipt) {
   append_count(object, "bytes_kept", receipt.bytes_out);
   object.integer("checkpoints", receipt.checkpoints);
   object.integer("history_tokens", receipt.history_tokens);
+  ObjectWriter ids(object.key("answer_ids"));
+  ids.integer("used", receipt.answer_ids.used);
+  ids.integer("ignored", receipt.answer_ids.ignored);
 }
 
 void append_times(ObjectWriter& object, const cache::Receipt& receipt) {

@@ -130,6 +130,7 @@ void ResponseEvents::open_item(OutputItem item, std::string& out) {
 void ResponseEvents::open_text(Kind kind, std::string& out) {
   OutputItem item;
   item.kind = kind;
+  if (kind == Kind::kReasoning) item.answer_id = head_.answer_id;
   open_item(std::move(item), out);
   Event event(*this, "response.content_part.added", out);
   append_output_part(event.at_part().fields().key("part"), kind, "");

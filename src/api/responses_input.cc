@@ -133,8 +133,11 @@ void InputMessages::add_assistant_texts(std::vector<std::string> texts) {
 
 void InputMessages::add_reasoning(const JsonFields& item) {
   const std::string thoughts = read_thoughts(item);
-  if (thoughts.empty()) return;
+  const std::string id = item.text("encrypted_content").value_or("");
+  if (thoughts.empty() && id.empty()) return;
   if (turn_open_ && !(turn().texts.empty() && turn().calls.empty())) end_turn();
+  if (turn().answer_id.empty()) turn().answer_id = id;
+  if (thoughts.empty()) return;
   std::string& reasoning = turn().reasoning;
   if (!reasoning.empty()) reasoning += "\n\n";
   reasoning += thoughts;
@@ -144,6 +147,13 @@ ChatMessage& InputMessages::turn() {
   if (!turn_open_) add({.role = "assistant"});
   turn_open_ = true;
   return messages_.back();
+}
+
+// Thoughts that nobody can read and nothing follows say nothing.
+void InputMessages::end_turn() {
+  if (!std::exchange(turn_open_, false)) return;
+  const ChatMessage& last = messages_.back();
+  if (last.texts.empty() && last.reasoning.empty() && last.calls.empty()) messages_.pop_back();
 }
 
 // --- messages ------------------------------------------------------------------

@@ -18,6 +18,7 @@
 //   INPUT-1  the items of one assistant turn become one message
 //   INPUT-2  a turn ends at the first item that is not the assistant's, at a second
 //            text without a call before it, and at reasoning that follows text or a call
+//            (an item with encrypted_content counts, whether or not it has a text)
 //   INPUT-3  nothing that a skipped item says reaches the messages
 #pragma once
 
@@ -48,7 +49,7 @@ class InputMessages {
   void end_opening();
   // The assistant's message that is still open, or a new one.
   [[nodiscard]] ChatMessage& turn();
-  void end_turn() { turn_open_ = false; }
+  void end_turn();
 
   std::vector<std::string> opening_;  // system texts that nothing has followed yet
   std::vector<ChatMessage> messages_;

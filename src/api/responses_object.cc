@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json_fields.h"
+#include "api/json_values.h"
 
 namespace holdfast::api {
 namespace {
@@ -100,7 +101,7 @@ void append_output_item(std::string& out, const OutputItem& item) {
   if (item.kind == Kind::kMessage) object.text("role", "assistant");
   if (item.kind == Kind::kReasoning) {
     object.raw("summary", "[]");
-    object.raw("encrypted_content", "null");
+    append_text_or_null(object, "encrypted_content", item.answer_id);
   }
   append_parts(object.key("content"), item);
 }

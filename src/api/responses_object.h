@@ -24,6 +24,7 @@ struct OutputItem {
   std::string call_id;  // calls only, as is `name`
   std::string name;
   std::string_view status = "in_progress";  // then completed or incomplete
+  std::string answer_id;                    // reasoning only; empty: none
 };
 
 // The `input` of a custom tool's call, out of the arguments of the function that stands for
@@ -46,7 +47,8 @@ struct ResponseHead {
   std::string id;               // "resp_..."
   std::int64_t created_at = 0;  // Unix time in seconds
   std::string model;
-  std::string echo_json;  // ResponsesRequest::echo_json
+  std::string echo_json;       // ResponsesRequest::echo_json
+  std::string answer_id = {};  // what reasoning carries; empty: nothing
 };
 
 struct ResponseState {

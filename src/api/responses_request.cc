@@ -35,14 +35,15 @@ void add_input(const JsonFields& body, InputMessages& messages) {
     body.fail("input", "must be a string or an array of items");
 }
 
-std::string read_messages(const JsonFields& body, const Json& earlier) {
+void read_messages(const JsonFields& body, const Json& earlier, ChatRequest& request) {
   InputMessages messages;
   if (auto instructions = body.text("instructions")) messages.add_instructions(*instructions);
   add_items(body, earlier, messages);
   add_input(body, messages);
   const std::vector<ChatMessage> all = messages.take();
   if (all.empty()) body.fail("input", "must have at least one item that is a message");
-  return messages_json(all);
+  request.input.messages_json = messages_json(all);
+  request.answer_refs = answer_refs_of(all);
 }
 
 // A text stands for one message of the user.
@@ -191,7 +192,7 @@ ResponsesRequest read_request(const JsonFields& body, const Json& earlier,
   refuse_unsupported(body);
   request.chat.options = read_answer_options(body, defaults);
   engine::ChatInput& input = request.chat.input;
-  input.messages_json = read_messages(body, earlier);
+  read_messages(body, earlier, request.chat);
   input.stream = request.chat.options.stream;
   request.custom_tools = read_responses_tools(body, input);
   read_reasoning(body, defaults, input);

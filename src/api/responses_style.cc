@@ -12,7 +12,7 @@ namespace {
 ResponseHead head_of(const AnswerUnderWay& answer, const ResponsesRequest& request) {
   const std::string& asked = answer.options.model;
   return {answer.id, answer.created, asked.empty() ? answer.backend->model_name : asked,
-          request.echo_json};
+          request.echo_json, answer.readers.front().answer_id()};
 }
 
 // The deltas that make up a whole reply.

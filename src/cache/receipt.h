@@ -74,6 +74,12 @@ struct CompanionReceipt {
   DraftCounts drafts;
 };
 
+// Ids of answers that a client sent (cache/answer_ids.h).
+struct AnswerIdCounts {
+  int used = 0;
+  int ignored = 0;
+};
+
 struct Receipt {
   std::string id;        // of the generation
   std::string response;  // id of the answer that the client saw
@@ -91,6 +97,7 @@ struct Receipt {
   ByteCount bytes_out = 0;                    // kept for later
   int checkpoints = 0;                        // taken while the prompt was read
   TokenPos history_tokens = 0;                // ids kept as they were sampled (token-exact history)
+  AnswerIdCounts answer_ids;                  // that helped with that, and that did not
   std::optional<CompanionReceipt> companion;  // nullopt: there is none
 
   std::optional<Difference> difference;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 
 #include "base/hash.h"
@@ -10,8 +11,8 @@ namespace holdfast::cache {
 
 namespace {
 
-// An answer besides its ids: two nodes of containers with their allocator's headers.
-constexpr ByteCount kAnswerBytes = 160;
+// An answer besides its ids: three nodes of containers with their allocator's headers.
+constexpr ByteCount kAnswerBytes = 256;
 
 std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   return hash_bytes(std::as_bytes(std::span(text)), seed);
@@ -20,59 +21,6 @@ std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
 std::uint64_t hash_space(SpaceKey space) {
   const std::array<std::uint64_t, 2> words{space.high, space.low};
   return hash_bytes(std::as_bytes(std::span(words)));
-}
-
-// The token that ends a turn and the text that names it. What templates put
-// after it (a newline) is part of the next turn here.
-struct TurnEnd {
-  Token token = 0;
-  std::string text;
-};
-
-std::vector<TurnEnd> turn_ends_of(const engine::TextModel& text) {
-  std::vector<TurnEnd> ends;
-  for (const Tokens& sequence : text.turn_ends()) {
-    if (sequence.empty()) continue;
-    TurnEnd end{sequence.front(), text.piece(sequence.front(), true)};
-    const bool seen = std::ranges::find(ends, end.token, &TurnEnd::token) != ends.end();
-    if (!seen && !end.text.empty()) ends.push_back(std::move(end));
-  }
-  return ends;
-}
-
-// Finds turn ends from left to right. Where each one occurs next is looked up
-// once, so reading a text is linear even where one of them never occurs.
-class TurnEndScanner {
- public:
-  TurnEndScanner(std::string_view text, const std::vector<TurnEnd>& ends) : text_(text) {
-    for (const TurnEnd& end : ends) next_.push_back({text.find(end.text), &end});
-  }
-
-  struct Found {
-    std::size_t position = std::string_view::npos;
-    const TurnEnd* end = nullptr;
-  };
-  // The first one at or after `from`, which grows from call to call.
-  [[nodiscard]] std::optional<Found> next(std::size_t from) {
-    Found first;
-    for (Found& found : next_) {
-      if (found.position < from) found.position = text_.find(found.end->text, from);
-      if (found.position < first.position) first = found;
-    }
-    return first.end != nullptr ? std::optional(first) : std::nullopt;
-  }
-
- private:
-  std::string_view text_;
-  std::vector<Found> next_;
-};
-
-// `turn` may begin with the end of the turn before it, and holds no other.
-bool is_one_turn(std::string_view turn, const std::vector<TurnEnd>& ends) {
-  TurnEndScanner scanner(turn, ends);
-  const auto first = scanner.next(0);
-  if (!first) return true;
-  return first->position == 0 && !scanner.next(first->end->text.size());
 }
 
 bool decodes_to(const engine::TextModel& text, TokenSpan tokens, std::string_view wanted) {
@@ -94,37 +42,39 @@ bool reads_as_prompt(const engine::TextModel& text, TokenSpan tokens, std::strin
 
 }  // namespace
 
-// A prompt as turns: those that have ended, and what follows them.
-struct TokenHistory::Turns {
-  struct Ended {
-    std::size_t begin = 0;
-    std::size_t end = 0;
+// Names are random, so any part of one is a hash.
+std::size_t TokenHistory::HashName::operator()(const tier::AnswerName& name) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, name.bytes.data(), sizeof(hash));
+  return hash;
+}
+
+// A prompt as turns with their keys.
+struct TokenHistory::KeyedTurns {
+  struct Ended : EndedTurn {
     std::uint64_t key = 0;
-    Token closing = 0;
   };
   std::vector<Ended> ended;
   std::size_t open_begin = 0;
   std::uint64_t open_seed = 0;
 
-  Turns(SpaceKey space, std::string_view prompt, const std::vector<TurnEnd>& ends)
+  KeyedTurns(SpaceKey space, std::string_view prompt, const std::vector<TurnEnd>& ends)
       : open_seed(hash_space(space)) {
-    TurnEndScanner scanner(prompt, ends);
-    std::size_t from = 0;
-    while (const auto found = scanner.next(from)) {
-      open_seed = hash_text(prompt.substr(open_begin, found->position - open_begin), open_seed);
-      ended.push_back({open_begin, found->position, open_seed, found->end->token});
-      open_begin = found->position;
-      from = open_begin + found->end->text.size();
+    const Turns turns = turns_of(prompt, ends);
+    for (const EndedTurn& turn : turns.ended) {
+      open_seed = hash_text(prompt.substr(turn.begin, turn.end - turn.begin), open_seed);
+      ended.push_back({turn, open_seed});
     }
+    open_begin = turns.open_begin;
   }
 };
 
 TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& text,
-                                       std::string_view prompt) {
-  const Turns turns(space, prompt, turn_ends_of(text));
+                                       std::string_view prompt, const std::vector<Quote>& quotes) {
+  const KeyedTurns turns(space, prompt, turn_ends_of(text));
   TokenizedPrompt result;
-  result.context = {space, turns.open_seed, std::string(prompt.substr(turns.open_begin))};
-  const std::vector<Splice> splices = find(space, turns);
+  result.context = {space, turns.open_seed, std::string(prompt.substr(turns.open_begin)), {}};
+  const std::vector<Splice> splices = find(space, turns, quotes);
   auto spliced = splices.empty() ? std::nullopt : splice(text, prompt, splices);
   if (!spliced) {
     result.tokens = text.tokenize(prompt, true, true);
@@ -135,13 +85,20 @@ TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& 
   return result;
 }
 
-std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const Turns& turns) {
+std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const KeyedTurns& turns,
+                                                     const std::vector<Quote>& quotes) {
   std::vector<Splice> splices;
+  auto quote = quotes.rbegin();
   const MutexLock lock(mutex_);
   // Backwards, so that a conversation's first answer is its last to be forgotten:
   // without it everything after it is off the known path.
   for (auto it = turns.ended.rbegin(); it != turns.ended.rend(); ++it) {
-    const Turns::Ended& turn = *it;
+    const KeyedTurns::Ended& turn = *it;
+    if (quote != quotes.rend() && quote->end == turn.end) {
+      splices.push_back({quote->begin, quote->end, turn.closing, quote->ids});
+      ++quote;
+      continue;
+    }
     const auto found = by_key_.find(turn.key);
     if (found == by_key_.end()) continue;
     const Answer& answer = *found->second;
@@ -181,10 +138,21 @@ bool TokenHistory::remember(const AnswerContext& context, const engine::TextMode
                     .space = context.space,
                     .opening_bytes = context.opening.size(),
                     .text_bytes = said.size(),
-                    .ids = Tokens(answer.begin(), answer.end())};
+                    .ids = Tokens(answer.begin(), answer.end()),
+                    .opening_hash = opening_hash(context.opening),
+                    .name = context.name};
   if (!insert(made)) return false;
   if (on_remembered) on_remembered(made);
   return true;
+}
+
+std::optional<tier::RememberedAnswer> TokenHistory::find_named(SpaceKey space,
+                                                               const tier::AnswerName& name) {
+  const MutexLock lock(mutex_);
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end() || found->second->space != space) return std::nullopt;
+  by_use_.splice(by_use_.end(), by_use_, found->second);
+  return *found->second;
 }
 
 bool TokenHistory::recall(tier::RememberedAnswer answer, Token vocabulary) {
@@ -204,11 +172,13 @@ bool TokenHistory::insert(Answer answer) {
   if (bytes > limits_.bytes_max || limits_.answers_max == 0) return false;
   const MutexLock lock(mutex_);
   if (const auto same = by_key_.find(answer.key); same != by_key_.end()) erase(same->second);
+  if (const auto same = by_name_.find(answer.name); same != by_name_.end()) erase(same->second);
   while (by_use_.size() >= limits_.answers_max || bytes_ + bytes > limits_.bytes_max) {
     erase(by_use_.begin());
   }
-  const std::uint64_t key = answer.key;
-  by_key_.emplace(key, by_use_.insert(by_use_.end(), std::move(answer)));
+  const auto held = by_use_.insert(by_use_.end(), std::move(answer));
+  by_key_.emplace(held->key, held);
+  if (held->name) by_name_.emplace(held->name, held);
   bytes_ += bytes;
   return true;
 }
@@ -216,12 +186,14 @@ bool TokenHistory::insert(Answer answer) {
 void TokenHistory::erase(Answers::iterator answer) {
   bytes_ -= cost(answer->ids.size());
   by_key_.erase(answer->key);
+  if (answer->name) by_name_.erase(answer->name);
   by_use_.erase(answer);
 }
 
 void TokenHistory::clear() {
   const MutexLock lock(mutex_);
   by_key_.clear();
+  by_name_.clear();
   by_use_.clear();
   bytes_ = 0;
 }
@@ -233,6 +205,8 @@ HistoryUsage TokenHistory::usage() const {
 
 ByteCount TokenHistory::cost(std::size_t tokens) { return kAnswerBytes + tokens * sizeof(Token); }
 
+std::uint64_t TokenHistory::opening_hash(std::string_view opening) { return hash_text(opening, 0); }
+
 std::vector<std::string> TokenHistory::check() const {
   const MutexLock lock(mutex_);
   std::vector<std::string> violations;
@@ -241,14 +215,20 @@ std::vector<std::string> TokenHistory::check() const {
   };
   expect(by_use_.size() <= limits_.answers_max, "HISTORY-1: too many answers");
   ByteCount bytes = 0;
+  std::size_t names = 0;
   expect(by_key_.size() == by_use_.size(), "HISTORY-3: the index is of another size");
   for (auto answer = by_use_.begin(); answer != by_use_.end(); ++answer) {
     bytes += cost(answer->ids.size());
     const auto indexed = by_key_.find(answer->key);
     const bool own = indexed != by_key_.end() && &*indexed->second == &*answer;
     expect(own, "HISTORY-3: an answer is not under its key");
+    const auto named = by_name_.find(answer->name);
+    names += answer->name ? 1 : 0;
+    const bool found = named != by_name_.end() && &*named->second == &*answer;
+    expect(found == static_cast<bool>(answer->name), "HISTORY-5: an answer is not under its name");
     expect(!answer->ids.empty() && answer->text_bytes > 0, "HISTORY-4: an answer is empty");
   }
+  expect(by_name_.size() == names, "HISTORY-5: a name without its answer");
   expect(bytes_ == bytes, "HISTORY-2: the bytes are not the sum of the answers'");
   expect(bytes_ <= limits_.bytes_max, "HISTORY-2: too many bytes");
   return violations;

@@ -26,6 +26,11 @@
 // or an end, to each text) the prompt is tokenised whole. So hashes are not
 // trusted with text either: a wrong one costs time.
 //
+// A client may also say which answer a message quotes, by the id that it was given
+// (cache/answer_ids.h). Then the answer is found by its name, whatever became of its text
+// and of the conversation before it; cache/answer_quotes.h decides whether the message
+// still says the same, and puts the sampled text into the prompt.
+//
 // Not remembered: an answer without text, one that spells a turn end itself, one
 // that is larger than the bound, and every answer of a model whose template shows
 // no turn end.
@@ -35,11 +40,12 @@
 //   HISTORY-2  bytes = sum of cost(answer) <= limits.bytes_max
 //   HISTORY-3  the index and the list hold the same answers, each under its own key
 //   HISTORY-4  an answer holds at least one id and one byte of text
+//   HISTORY-5  each answer that has a name is found by it, and nothing else is
 //
-// Promised by tokenize(), verified by token_history_test.cc (TokenHistoryModel, HISTORY6):
-//   HISTORY-5  the tokens decode to what those of the plain tokenisation decode to: the prompt, and
+// Promised by tokenize(), verified by token_history_test.cc (TokenHistoryModel, HISTORY7):
+//   HISTORY-6  the tokens decode to what those of the plain tokenisation decode to: the prompt, and
 //              what the vocabulary adds of itself
-//   HISTORY-6  no id crosses from one space to another
+//   HISTORY-7  no id crosses from one space to another
 //
 // Any thread. The text model is not called while the lock is held.
 #pragma once
@@ -55,6 +61,7 @@
 
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "cache/turns.h"
 #include "engine/text.h"
 #include "state/tokens.h"
 #include "tier/answer_log.h"
@@ -78,6 +85,15 @@ struct AnswerContext {
   SpaceKey space;
   std::uint64_t conversation = 0;  // key of the turns before
   std::string opening;             // the prompt's text since the last turn end
+  tier::AnswerName name;           // what its client will call it by
+};
+
+// A part of a prompt that is an answer, and the ids that it was sampled as. It ends where a
+// turn ends.
+struct Quote {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  Tokens ids;
 };
 
 struct TokenizedPrompt {
@@ -91,9 +107,17 @@ class TokenHistory {
   explicit TokenHistory(HistoryLimits limits = {}) : limits_(limits) {}
 
   // Tokenises a rendered prompt, control tokens parsed and special ones added,
-  // with the ids of remembered answers where these stand.
+  // with the ids of remembered answers where these stand. `quotes`, in order, are answers
+  // that were found already; their text is what their ids decode to.
   [[nodiscard]] TokenizedPrompt tokenize(SpaceKey space, const engine::TextModel& text,
-                                         std::string_view prompt);
+                                         std::string_view prompt,
+                                         const std::vector<Quote>& quotes = {});
+
+  // Nothing: it has been forgotten, or is of another space.
+  [[nodiscard]] std::optional<tier::RememberedAnswer> find_named(SpaceKey space,
+                                                                 const tier::AnswerName& name);
+  // What RememberedAnswer::opening_hash is made with.
+  [[nodiscard]] static std::uint64_t opening_hash(std::string_view opening);
 
   // `answer`: the sampled ids without the one that ended the turn. What was
   // remembered for the same text in the same context is replaced: of two ways to
@@ -113,7 +137,7 @@ class TokenHistory {
   [[nodiscard]] HistoryUsage usage() const;
   // What remembering an answer of `tokens` ids costs.
   [[nodiscard]] static ByteCount cost(std::size_t tokens);
-  [[nodiscard]] std::vector<std::string> check() const;  // empty when HISTORY-1..HISTORY-4 hold
+  [[nodiscard]] std::vector<std::string> check() const;  // empty when HISTORY-1..HISTORY-5 hold
 
  private:
   using Answer = tier::RememberedAnswer;
@@ -126,9 +150,13 @@ class TokenHistory {
     Token closing = 0;
     Tokens ids;
   };
-  struct Turns;
+  struct KeyedTurns;
+  struct HashName {
+    std::size_t operator()(const tier::AnswerName& name) const;
+  };
 
-  [[nodiscard]] std::vector<Splice> find(SpaceKey space, const Turns& turns);
+  [[nodiscard]] std::vector<Splice> find(SpaceKey space, const KeyedTurns& turns,
+                                         const std::vector<Quote>& quotes);
   [[nodiscard]] static std::optional<Tokens> splice(const engine::TextModel& text,
                                                     std::string_view prompt,
                                                     const std::vector<Splice>& splices);
@@ -139,6 +167,7 @@ class TokenHistory {
   mutable Mutex mutex_;
   Answers by_use_ GUARDED_BY(mutex_);  // the one unused for longest comes first
   std::unordered_map<std::uint64_t, Answers::iterator> by_key_ GUARDED_BY(mutex_);
+  std::unordered_map<tier::AnswerName, Answers::iterator, HashName> by_name_ GUARDED_BY(mutex_);
   ByteCount bytes_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -44,6 +44,7 @@ void ServedModel::start(cache::CacheJournal* journal) {
   if (!digest_error.empty()) env::Log::warn(digest_error);
   serve::SchedulerOptions scheduling = settings();
   open_disk(scheduling);
+  sign_answers();
   engine_.remember();
   scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
                      serve::SchedulerParts{.observer = &log_,
@@ -78,6 +79,12 @@ void ServedModel::open_disk(serve::SchedulerOptions& settings) {
     disk_->remember_answers(*remembered, static_cast<Token>(card.vocabulary));
 }
 
+// Without a folder neither ids nor what they name outlive the server.
+void ServedModel::sign_answers() {
+  if (history() == nullptr) return;
+  answer_ids_.emplace(disk_ ? disk_->answer_key() : tier::random_secret());
+}
+
 cache::RoomFor ServedModel::room_with(const serve::SchedulerOptions& settings) {
   cache::RoomInput input;
   input.shape = model_.engine->shape();
@@ -105,6 +112,7 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   };
   backend->slot_files = std::move(slot_files);
   backend->history = history();
+  backend->answer_ids = answer_ids_ ? &*answer_ids_ : nullptr;
   backend->shape = model_.engine->shape();
   backend->room = room_;
   backend->slots = model_.engine->slot_count();

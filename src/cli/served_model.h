@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "api/backend.h"
+#include "cache/answer_ids.h"
 #include "cache/fingerprint.h"
 #include "cache/room_for.h"
 #include "cache/token_history.h"
@@ -45,6 +46,7 @@ class ServedModel {
  private:
   [[nodiscard]] serve::SchedulerOptions settings();
   void open_disk(serve::SchedulerOptions& settings);
+  void sign_answers();
   [[nodiscard]] cache::RoomFor room_with(const serve::SchedulerOptions& settings);
   [[nodiscard]] cache::TokenHistory* history();
   void announce_engine() const;
@@ -55,6 +57,7 @@ class ServedModel {
   const env::SteadyClock clock_;
   GenerationLog log_;
   cache::TokenHistory history_;
+  std::optional<cache::AnswerIds> answer_ids_;  // nothing: answers get none
   llama::LoadedModel model_;
   EngineWatch engine_;
   cache::Fingerprint fingerprint_;

@@ -7,6 +7,7 @@
 
 #include "env/log.h"
 #include "state/parts.h"
+#include "tier/answer_key.h"
 
 namespace holdfast::cli {
 
@@ -114,6 +115,7 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> 
   store_->on_renewed = [this] {
     env::Log::warn(folder_ + " had gone and was created again; answers are not affected");
     if (answers_ != nullptr) answers_->begin_in(store_->files());
+    if (answer_key_) keep_answer_key();
   };
   tier_.on.cleared = [this]() -> Result<void> {
     if (answers_ != nullptr) return answers_->clear();
@@ -172,6 +174,22 @@ void ServerDisk::remember_answers(cache::TokenHistory& history, Token vocabulary
   history.on_remembered = [this](const tier::RememberedAnswer& answer) {
     tier_.ask([this, answer] { answers_->keep(answer); });
   };
+}
+
+tier::Secret ServerDisk::answer_key() {
+  answer_key_ = tier::read_answer_key(store_->files());
+  if (!answer_key_) {
+    answer_key_ = tier::random_secret();
+    if (store_->role() == tier::StoreRole::kWriter) keep_answer_key();
+  }
+  return *answer_key_;
+}
+
+void ServerDisk::keep_answer_key() {
+  if (const auto kept = tier::write_answer_key(store_->files(), *answer_key_); !kept) {
+    env::Log::warn(kept.error().message +
+                   "; after a restart answers are found by their text alone");
+  }
 }
 
 std::string ServerDisk::summary() const {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cache/answer_keeper.h"
@@ -13,6 +14,7 @@
 #include "cli/options.h"
 #include "env/clock.h"
 #include "tier/lasting_folder.h"
+#include "tier/secret.h"
 
 namespace holdfast::cli {
 
@@ -35,6 +37,9 @@ class ServerDisk {
   // Gives the history the answers of earlier lives, and keeps those to come.
   // REQUIRES: before the tier is started; the history outlives its thread.
   void remember_answers(cache::TokenHistory& history, Token vocabulary);
+  // What ids of answers are signed with: the folder's key, which is made where there is none.
+  // REQUIRES: before the tier is started.
+  [[nodiscard]] tier::Secret answer_key();
   // Says in the log what there is, how much of it can be used here, and what made the rest.
   void announce() const;
   // Writes what waits to be written, with a progress line; `interrupted` ends that early.
@@ -45,11 +50,13 @@ class ServerDisk {
              std::shared_ptr<tier::StoredDepths> known, cache::DiskTierOptions options,
              const env::Clock& clock);
   [[nodiscard]] std::string summary() const;
+  void keep_answer_key();
 
   const std::string folder_;
   std::unique_ptr<tier::LastingFolder> store_;
   const env::Clock& clock_;
   std::unique_ptr<cache::AnswerKeeper> answers_;  // its thread's; null: none are kept
+  std::optional<tier::Secret> answer_key_;        // nothing: nobody has asked for it
   cache::FolderSurvey survey_;                    // of when the server started
   bool holds_foreign_ = false;
   cache::DiskTier tier_;

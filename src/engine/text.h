@@ -67,7 +67,8 @@ struct RenderedChat {
 struct ToolCall {
   std::string id;
   std::string name;
-  std::string arguments;  // JSON text
+  std::string arguments;     // JSON text
+  bool id_invented = false;  // the model wrote none
 };
 
 // One step of a reply. At most one of the three is set.

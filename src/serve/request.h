@@ -102,6 +102,7 @@ struct GenerateRequest {
   std::vector<MessageSpan> spans;
   std::optional<TokenPos> header_end;  // of the answer's header, where history goes on otherwise
   TokenPos history_tokens = 0;         // of the prompt, kept as they were once sampled
+  cache::AnswerIdCounts answer_ids;    // of answers that the prompt quotes
   std::optional<cache::AnswerContext> answer_context;  // chats: where its answer will be remembered
   std::unique_ptr<engine::Sampler> sampler;
   TokenPos max_tokens = -1;  // -1: as many as the context holds

@@ -92,6 +92,7 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   receipt.response = job->input.response;
   receipt.tenant = job->input.tenant;
   receipt.history_tokens = job->input.history_tokens;
+  receipt.answer_ids = job->input.answer_ids;
   receipt.unix_ms = core_.clock.unix_ms();
   receipt.queued_ms = job->timings.queued_ms;
   paced_.begin(*job, choice);

@@ -1,6 +1,7 @@
 #include "tier/answer_log.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -11,7 +12,8 @@ namespace holdfast::tier {
 
 namespace {
 
-constexpr std::string_view kMagic = "HFANSW1\n";
+constexpr std::string_view kMagic = "HFANSW2\n";
+constexpr std::string_view kUnnamedMagic = "HFANSW1\n";  // read, no longer written
 constexpr const char* kFolder = "answers";
 constexpr const char* kSuffix = ".hfa";
 
@@ -25,7 +27,12 @@ struct Fixed {
   std::uint64_t key = 0;
   std::uint64_t space_high = 0, space_low = 0;
   std::uint64_t opening_bytes = 0, text_bytes = 0;
+  // Not in records of the first version.
+  std::uint64_t opening_hash = 0;
+  std::array<std::byte, AnswerName::kBytes> name{};
+  std::uint32_t unused = 0;
 };
+constexpr std::size_t kUnnamedFixedBytes = offsetof(Fixed, opening_hash);
 constexpr std::size_t kRecordBytesMax = std::size_t{32} << 20;
 
 template <typename T>
@@ -69,12 +76,21 @@ std::optional<std::vector<std::byte>> whole_file(FileSystem& files, const std::s
   return bytes;
 }
 
+std::optional<AnswerFormat> format_of(std::span<const std::byte> file) {
+  const auto begins_with = [&](std::string_view magic) {
+    return file.size() >= magic.size() && std::memcmp(file.data(), magic.data(), magic.size()) == 0;
+  };
+  if (begins_with(kMagic)) return AnswerFormat::kNamed;
+  if (begins_with(kUnnamedMagic)) return AnswerFormat::kUnnamed;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_answer(const RememberedAnswer& answer) {
   std::vector<std::byte> body;
   append_bytes(body, Fixed{answer.key, answer.space.high, answer.space.low, answer.opening_bytes,
-                           answer.text_bytes});
+                           answer.text_bytes, answer.opening_hash, answer.name.bytes});
   const auto ids = std::as_bytes(std::span(answer.ids));
   body.insert(body.end(), ids.begin(), ids.end());
   std::vector<std::byte> record;
@@ -83,26 +99,31 @@ std::vector<std::byte> encode_answer(const RememberedAnswer& answer) {
   return record;
 }
 
-std::vector<RememberedAnswer> decode_answers(std::span<const std::byte> bytes) {
+std::vector<RememberedAnswer> decode_answers(std::span<const std::byte> bytes,
+                                             AnswerFormat format) {
+  const std::size_t fixed_bytes =
+      format == AnswerFormat::kNamed ? sizeof(Fixed) : kUnnamedFixedBytes;
   std::vector<RememberedAnswer> answers;
   while (bytes.size() >= sizeof(Head)) {
     Head head;
     std::memcpy(&head, bytes.data(), sizeof(head));
     bytes = bytes.subspan(sizeof(head));
-    const bool plausible = head.bytes > sizeof(Fixed) && head.bytes <= kRecordBytesMax &&
-                           (head.bytes - sizeof(Fixed)) % sizeof(Token) == 0;
+    const bool plausible = head.bytes > fixed_bytes && head.bytes <= kRecordBytesMax &&
+                           (head.bytes - fixed_bytes) % sizeof(Token) == 0;
     if (!plausible || head.bytes > bytes.size()) break;
     const auto body = bytes.first(head.bytes);
     if (hash_bytes(body) != head.checksum) break;
     Fixed fixed;
-    std::memcpy(&fixed, body.data(), sizeof(fixed));
+    std::memcpy(&fixed, body.data(), fixed_bytes);
     RememberedAnswer& answer = answers.emplace_back();
     answer.key = fixed.key;
     answer.space = {fixed.space_high, fixed.space_low};
     answer.opening_bytes = fixed.opening_bytes;
     answer.text_bytes = fixed.text_bytes;
-    answer.ids.resize((head.bytes - sizeof(Fixed)) / sizeof(Token));
-    std::memcpy(answer.ids.data(), body.data() + sizeof(fixed), head.bytes - sizeof(Fixed));
+    answer.opening_hash = fixed.opening_hash;
+    answer.name.bytes = fixed.name;
+    answer.ids.resize((head.bytes - fixed_bytes) / sizeof(Token));
+    std::memcpy(answer.ids.data(), body.data() + fixed_bytes, head.bytes - fixed_bytes);
     bytes = bytes.subspan(head.bytes);
   }
   return answers;
@@ -111,9 +132,10 @@ std::vector<RememberedAnswer> decode_answers(std::span<const std::byte> bytes) {
 void AnswerLog::read(FileSystem& files, const std::function<void(RememberedAnswer)>& take) {
   for (const std::uint64_t number : numbers(files)) {
     const auto bytes = whole_file(files, file_name(number));
-    if (!bytes || bytes->size() < kMagic.size()) continue;
-    if (std::memcmp(bytes->data(), kMagic.data(), kMagic.size()) != 0) continue;
-    for (RememberedAnswer& answer : decode_answers(std::span(*bytes).subspan(kMagic.size()))) {
+    const auto format = bytes ? format_of(*bytes) : std::nullopt;
+    if (!format) continue;
+    const auto records = std::span(*bytes).subspan(kMagic.size());
+    for (RememberedAnswer& answer : decode_answers(records, *format)) {
       take(std::move(answer));
     }
   }

@@ -11,6 +11,7 @@
 // One owning thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,19 +25,32 @@
 
 namespace holdfast::tier {
 
+// What a client may call an answer by (cache/answer_ids.h). All zeros: it has no name.
+struct AnswerName {
+  static constexpr std::size_t kBytes = 12;
+  std::array<std::byte, kBytes> bytes{};
+  explicit operator bool() const { return *this != AnswerName{}; }
+  bool operator==(const AnswerName&) const = default;
+};
+
 struct RememberedAnswer {
   std::uint64_t key = 0;  // of its conversation, up to and with it
   SpaceKey space;
   std::uint64_t opening_bytes = 0;  // of its turn's text, before the answer
   std::uint64_t text_bytes = 0;
   Tokens ids;
+  std::uint64_t opening_hash = 0;  // of those bytes
+  AnswerName name = {};
   bool operator==(const RememberedAnswer&) const = default;
 };
 
 // One record, as a file holds it.
 [[nodiscard]] std::vector<std::byte> encode_answer(const RememberedAnswer& answer);
+// Records of the first version have no names.
+enum class AnswerFormat { kUnnamed, kNamed };
 // Takes records from the front for as long as they are whole; any bytes may be given.
-[[nodiscard]] std::vector<RememberedAnswer> decode_answers(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<RememberedAnswer> decode_answers(
+    std::span<const std::byte> bytes, AnswerFormat format = AnswerFormat::kNamed);
 
 class AnswerLog {
  public:

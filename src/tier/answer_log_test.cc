@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/hash.h"
 #include "tier/testing/simulated_files.h"
 
 namespace holdfast::tier {
@@ -14,6 +15,8 @@ RememberedAnswer answer(unsigned seed) {
   RememberedAnswer made{random(), {random(), random()}, random() % 100, 1 + random() % 100, {}};
   made.ids.resize(1 + random() % 50);
   for (Token& id : made.ids) id = static_cast<Token>(random() % 1000);
+  made.opening_hash = random();
+  for (std::byte& one : made.name.bytes) one = static_cast<std::byte>(random());
   return made;
 }
 
@@ -39,6 +42,27 @@ TEST(AnswerLog, WhatWasAppendedIsThereForTheNext) {
   EXPECT_TRUE((*log)->append(answer(7)).ok());
   EXPECT_EQ(all_of(files), (std::vector{answer(1), answer(2), answer(7)}));
   EXPECT_EQ(files.file_paths(), std::vector<std::string>{"answers/00000002.hfa"});
+}
+
+// Byte for byte as the first version wrote it.
+TEST(AnswerLog, FilesOfTheFirstVersionAreRead) {
+  SimulatedFiles files;
+  ASSERT_TRUE(AnswerLog::begin(files, {}).ok());
+  const RememberedAnswer wanted{7, {8, 9}, 10, 11, {12, 13}};
+  const std::uint64_t fixed[] = {7, 8, 9, 10, 11};
+  const Token ids[] = {12, 13};
+  std::vector<std::byte> body;
+  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(fixed)),
+                                              std::as_bytes(std::span(ids))};
+  for (const auto part : parts) body.insert(body.end(), part.begin(), part.end());
+  const std::uint64_t head[] = {body.size(), hash_bytes(body)};
+  std::vector<std::byte> file;
+  for (const char c : std::string_view("HFANSW1\n")) file.push_back(static_cast<std::byte>(c));
+  const auto head_bytes = std::as_bytes(std::span(head));
+  file.insert(file.end(), head_bytes.begin(), head_bytes.end());
+  file.insert(file.end(), body.begin(), body.end());
+  files.overwrite("answers/00000001.hfa", file);
+  EXPECT_EQ(all_of(files), std::vector{wanted});
 }
 
 TEST(AnswerLog, ErasedNothingIsLeft) {

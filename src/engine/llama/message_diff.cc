@@ -88,8 +88,9 @@ void MessageDiff::advance_tool_calls(const engine::Reply& seen, const common_cha
         !call.arguments.empty() || i + 1 < message.tool_calls.size() || final;
     if (!announced) {
       if (call.name.empty() || !name_is_whole) return;
-      const engine::ToolCall first{call.id.empty() ? new_tool_call_id() : call.id, call.name,
-                                   call.arguments};
+      const bool invented = call.id.empty();
+      const engine::ToolCall first{invented ? new_tool_call_id() : call.id, call.name,
+                                   call.arguments, invented};
       deltas.push_back({.reasoning = {}, .content = {}, .tool_index = i, .tool = first});
       continue;
     }

@@ -1,0 +1,116 @@
+#include "cache/answer_quotes.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cache/turns.h"
+
+namespace holdfast::cache {
+
+namespace {
+
+// Where it is not clear which turn a message became, this many are compared at most: reading
+// a turn as a reply takes as long as the turn is.
+constexpr int kTriesMax = 4;
+
+std::string_view without_space(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  return begin == text.npos ? std::string_view() : text.substr(begin);
+}
+
+// "<|im_start|>assistant" of "<|im_start|>assistant\n<think>\n".
+std::string_view header_of(std::string_view generation_prompt) {
+  const std::string_view begin = without_space(generation_prompt);
+  return begin.substr(0, begin.find('\n'));
+}
+
+class Matcher {
+ public:
+  Matcher(const engine::TextModel& text, const engine::RenderedChat& chat, std::size_t messages)
+      : prompt_(chat.prompt), ends_(turn_ends_of(text)), turns_(turns_of(prompt_, ends_).ended) {
+    const std::string_view header = header_of(chat.generation_prompt);
+    for (std::size_t i = 0; i < turns_.size() && !header.empty(); ++i) {
+      if (opening_text(turns_[i]).starts_with(header)) assistants_.push_back(i);
+    }
+    if (assistants_.size() != messages) assistants_.clear();
+  }
+
+  // The turn that is this answer; each call looks behind what the one before has found.
+  std::optional<EndedTurn> find(const QuotedAnswer& quoted, const SaysTheSame& says_the_same) {
+    std::size_t first = next_;
+    std::size_t last = turns_.size();
+    if (!assistants_.empty()) {  // it is known which one it would be
+      first = quoted.message < assistants_.size() ? assistants_[quoted.message] : last;
+      last = std::min(first + 1, last);
+    }
+    int tries = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      if (!opens_as(quoted.answer, turns_[i])) continue;
+      const std::string_view rendered = rendered_of(quoted.answer, turns_[i]);
+      const bool same =
+          rendered == quoted.sampled || (tries++ < kTriesMax && says_the_same(quoted, rendered));
+      if (!same) continue;
+      next_ = i + 1;
+      return turns_[i];
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] std::string_view text_of(const EndedTurn& turn) const {
+    return prompt_.substr(turn.begin, turn.end - turn.begin);
+  }
+  // Without the end of the turn before.
+  [[nodiscard]] std::string_view opening_text(const EndedTurn& turn) const {
+    std::string_view text = text_of(turn);
+    for (const TurnEnd& end : ends_) {
+      if (!text.starts_with(end.text)) continue;
+      text.remove_prefix(end.text.size());
+      break;
+    }
+    return without_space(text);
+  }
+  [[nodiscard]] bool opens_as(const tier::RememberedAnswer& answer, const EndedTurn& turn) const {
+    const std::string_view text = text_of(turn);
+    return text.size() >= answer.opening_bytes &&
+           TokenHistory::opening_hash(text.substr(0, answer.opening_bytes)) == answer.opening_hash;
+  }
+  [[nodiscard]] std::string_view rendered_of(const tier::RememberedAnswer& answer,
+                                             const EndedTurn& turn) const {
+    return text_of(turn).substr(answer.opening_bytes);
+  }
+
+  const std::string_view prompt_;
+  const std::vector<TurnEnd> ends_;
+  const std::vector<EndedTurn> turns_;
+  std::vector<std::size_t> assistants_;  // turns that are the assistant's; empty: not known
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+QuotedPrompt quote_answers(const engine::TextModel& text, const engine::RenderedChat& chat,
+                           std::size_t messages, const std::vector<QuotedAnswer>& answers,
+                           const SaysTheSame& says_the_same) {
+  QuotedPrompt quoted;
+  Matcher matcher(text, chat, messages);
+  std::size_t copied = 0;
+  for (const QuotedAnswer& answer : answers) {
+    const auto turn = matcher.find(answer, says_the_same);
+    quoted.used.push_back(turn.has_value());
+    if (!turn) continue;
+    const std::size_t begin = turn->begin + answer.answer.opening_bytes;
+    quoted.text.append(chat.prompt, copied, begin - copied);
+    Quote& quote = quoted.quotes.emplace_back();
+    quote.begin = quoted.text.size();
+    quoted.text += answer.sampled;
+    quote.end = quoted.text.size();
+    quote.ids = answer.answer.ids;
+    copied = turn->end;
+  }
+  quoted.text.append(chat.prompt, copied);
+  return quoted;
+}
+
+}  // namespace holdfast::cache
