@@ -50,9 +50,9 @@ double DraftCosts::share(TokenPos longest) const {
 }
 
 double DraftCosts::besides(const StepShape& shape) const {
-  if (shape.asked == 0 || !steps_.knows_any()) return 0.0;
+  if (shape.asked == 0 || steps_.usual().empty()) return 0.0;
   const double tokens = std::max(share(shape.longest) * shape.longest, 1.0);
-  return (calls_.knows_any() ? steps_.slowness() * calls_.ms(tokens) : 0.0) +
+  return (calls_.usual().empty() ? 0.0 : steps_.slowness() * calls_.ms(tokens)) +
          shape.drafting * fixed_.ms() + undoing(shape);
 }
 
@@ -85,7 +85,8 @@ double DraftCosts::ms_at_best(const StepShape& shape) const {
 }
 
 double DraftCosts::change_ms() const {
-  return steps_.knows_any() ? steps_.change_ms() + steps_.slowness() * calls_.change_ms() : 0.0;
+  return !steps_.usual().empty() ? steps_.change_ms() + steps_.slowness() * calls_.change_ms()
+                                 : 0.0;
 }
 
 // Steps that are as long as was asked for are all alike; others are a change each time. What

@@ -14,7 +14,7 @@
 // drafts nothing. A clock that stands still measures nothing, and leaves it at that.
 //
 // Invariants, verified by check():
-//   COSTS-1  both kinds of times are sound (TIMES-1 and TIMES-2 of times_by_size.h)
+//   COSTS-1  both kinds of times are sound (TIMES-1 to TIMES-3 of times_by_size.h)
 //   COSTS-2  what drafts and going back cost besides is finite and not below nothing; so are the
 //            counts
 //

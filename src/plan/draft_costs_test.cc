@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kTenth = 0.1;
 
-void run(TimesBySize& times, TokenPos size, double ms, int count = TimesBySize::kRun) {
+void run(TimesBySize& times, TokenPos size, double ms, int count = SizeRun::kWhole) {
   for (int i = 0; i < count; ++i) times.note(size, ms);
 }
 
@@ -66,7 +66,7 @@ TEST(TimesBySize, WhatAChangeCostsIsNotWhatASizeTakes) {
   TimesBySize times(kTenth);
   for (int i = 0; i < 3; ++i) {
     run_slowly_at_first(times, 1, 2.0, 10);
-    run_slowly_at_first(times, 4, 2.1, TimesBySize::kRun);
+    run_slowly_at_first(times, 4, 2.1, SizeRun::kWhole);
   }
   EXPECT_DOUBLE_EQ(times.ms(1), 2.0);
   EXPECT_DOUBLE_EQ(times.ms(4), 2.1);
@@ -89,7 +89,7 @@ TEST(TimesBySize, WhatRanInBetweenIsAChangeToo) {
   run(times, 1, 2.0);
   for (int i = 0; i < 3; ++i) {
     times.interrupt();
-    run_slowly_at_first(times, 1, 2.0, TimesBySize::kRun);
+    run_slowly_at_first(times, 1, 2.0, SizeRun::kWhole);
   }
   EXPECT_DOUBLE_EQ(times.ms(1), 2.0);
   EXPECT_NEAR(times.change_ms(), 4.5, 1e-9);
@@ -139,7 +139,7 @@ TEST(TimesBySize, WhatIsNoMeasurementIsNotNoted) {
   EXPECT_FALSE(times.timeless());
   run(times, 1, 0.0);
   EXPECT_TRUE(times.timeless());
-  EXPECT_FALSE(times.knows_any());
+  EXPECT_TRUE(times.usual().empty());
   EXPECT_DOUBLE_EQ(times.ms(1), 1.0);
 }
 
@@ -156,7 +156,7 @@ TEST(TimesBySize, SizesOfLongAgoWereNotSeenLately) {
 // --- costs -------------------------------------------------------------------------
 
 void know_steps(DraftCosts& costs, TokenPos rows, double ms) {
-  for (int i = 0; i < TimesBySize::kRun; ++i) costs.note_step(rows, ms);
+  for (int i = 0; i < SizeRun::kWhole; ++i) costs.note_step(rows, ms);
 }
 
 constexpr StepShape kThree{.waiting = 1, .asked = 3, .longest = 3, .drafting = 1};
@@ -164,7 +164,7 @@ constexpr StepShape kThree{.waiting = 1, .asked = 3, .longest = 3, .drafting = 1
 TEST(DraftCosts, AStepItsCallAndWhatComesBesides) {
   DraftCosts costs;
   EXPECT_DOUBLE_EQ(costs.ms(kThree), 1.3);
-  for (int i = 0; i < TimesBySize::kRun; ++i) {
+  for (int i = 0; i < SizeRun::kWhole; ++i) {
     costs.note_call({.slots = 1, .drafted = 3, .longest = 3}, 1.5);
     costs.note_fixed(7.0);
   }

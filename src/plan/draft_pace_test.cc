@@ -3,13 +3,97 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
+#include <vector>
 
 #include "plan/testing/draft_simulation.h"
 
 namespace holdfast::plan {
 namespace {
+
+// --- the parts ------------------------------------------------------------------------
+
+// Costs of some steps that ran, and requests of any kind.
+struct RandomStep {
+  explicit RandomStep(unsigned seed) : random(seed) {
+    for (int runs = below(6); runs > 0; --runs) {
+      const TokenPos rows = 1 + below(24);
+      const double ms = 1.0 + below(100) / 10.0;
+      const double slow_at_first = below(3) * 2.0;
+      for (int i = 0; i <= SizeRun::kWhole; ++i) {
+        costs.note_step(rows, ms + (i < SizeRun::kSettling ? slow_at_first : 0.0));
+      }
+    }
+    for (AcceptanceByPosition& one : seen) {
+      for (int notes = below(8); notes > 0; --notes) {
+        const TokenPos drafted = 1 + below(8);
+        one.note(drafted, below(drafted + 1));
+      }
+      requests.push_back({&one, 1, below(9), below(2) == 0 ? 0 : AcceptanceByPosition::kPositions});
+    }
+    prospects = StepProspects(requests, {below(3), 1.0}, prior, costs);
+  }
+  int below(int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); }
+
+  std::mt19937 random;
+  DraftCosts costs;
+  AcceptanceByPosition prior;
+  std::array<AcceptanceByPosition, 3> seen;
+  std::vector<PacedRequest> requests;
+  StepProspects prospects;
+};
+
+TEST(StepProspects, PROSPECT1MoreIsExpectedOfMoreAndNeverMoreThanAllRight) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    const RandomStep step(seed);
+    EXPECT_EQ(step.prospects.check(), std::vector<std::string>{}) << "seed " << seed;
+    TokenPos most = 0;
+    for (const PacedRequest& request : step.requests) most = std::max(most, request.most);
+    EXPECT_EQ(step.prospects.most(), most) << "seed " << seed;
+  }
+}
+
+TEST(LengthTrials, TRIAL1TheLengthIsAllowed) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    const RandomStep step(seed);
+    for (TokenPos here = 0; here <= step.prospects.most(); ++here) {
+      const TokenPos length = LengthTrials(step.prospects, step.costs, here).length();
+      EXPECT_TRUE(0 <= length && length <= step.prospects.most()) << "seed " << seed;
+    }
+  }
+}
+
+TEST(LengthTrials, TRIAL2ItCostsAtLeastTheWayThereAndBack) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    const RandomStep step(seed);
+    const double way = 2.0 * step.prospects.change_steps(step.costs);
+    for (TokenPos length = 0; length <= step.prospects.most(); ++length) {
+      const LengthTrials trials(step.prospects, step.costs, 0);
+      EXPECT_GE(trials.price(length), way) << "seed " << seed << ", length " << length;
+    }
+  }
+}
+
+TEST(DraftAccounts, ACCOUNT1NeitherHoldsMoreThanItsLimit) {
+  std::mt19937 random(1);
+  DraftAccounts accounts;
+  for (int i = 0; i < 10'000; ++i) {
+    const double steps = std::uniform_real_distribution<>(-4.0, 8.0)(random);
+    switch (random() % 6) {
+      case 0: accounts.pay_share_of(100.0 * std::abs(steps)); break;
+      case 1: accounts.gain(steps); break;
+      case 2: accounts.pay_change(std::abs(steps)); break;
+      case 3: accounts.lose_in_trial(steps); break;
+      case 4: accounts.begin_trial(std::abs(steps), 1.0); break;
+      default: accounts.forgive_debt(std::abs(steps));
+    }
+    ASSERT_EQ(accounts.check(), std::vector<std::string>{}) << "call " << i;
+  }
+}
 
 // --- single choices ------------------------------------------------------------------
 
@@ -53,7 +137,7 @@ TEST(DraftPace, WithAClockThatStandsStillAcceptanceAloneDecides) {
 // Free up to 8 rows, then in proportion.
 void know_a_gpu(DraftPace& pace) {
   for (const auto& [rows, ms] : {std::pair{64, 80.0}, {8, 10.0}, {2, 10.0}, {1, 10.0}}) {
-    for (int i = 0; i < TimesBySize::kRun; ++i) pace.costs().note_step(rows, ms);
+    for (int i = 0; i < SizeRun::kWhole; ++i) pace.costs().note_step(rows, ms);
   }
 }
 
@@ -87,7 +171,7 @@ TEST(DraftPace, WhereOnlyAllTogetherGainAllBegin) {
   for (int i = 0; i < 100; ++i) seen.note(1, 1);
   DraftPace pace;
   for (const auto& [rows, ms] : {std::pair{8, 16.0}, {5, 15.0}, {4, 10.0}}) {
-    for (int i = 0; i < TimesBySize::kRun; ++i) pace.costs().note_step(rows, ms);
+    for (int i = 0; i < SizeRun::kWhole; ++i) pace.costs().note_step(rows, ms);
   }
   const std::vector<PacedRequest> requests(4, {&seen, 1, 1});
   EXPECT_EQ(pace.choose(requests, {}, kNothingSeen), 1);
