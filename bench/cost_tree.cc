@@ -59,7 +59,7 @@ class Forest {
       : setting_(setting), random_(setting.seed), tree_({.blocks = true, .snapshot = true}) {
     for (int i = 0; i < kAgents; ++i) agents_.push_back(messages(share(0.08)));
     for (int i = 0; i < kAgents * kProjectsPerAgent; ++i) projects_.push_back(messages(share(0.3)));
-    while (tree_.node_count() < setting.nodes) add_conversation();
+    while (tree_.counts().nodes < setting.nodes) add_conversation();
   }
 
   struct Conversation {
@@ -249,8 +249,8 @@ Measurement measure_start(Forest& forest, const TreeSetting& setting, Agreement 
   }
   Measurement result;
   result.what = "match and plan";
-  result.under = std::to_string(forest.tree().node_count()) + " nodes, " +
-                 std::to_string(forest.tree().token_count()) + " tokens known, prompts of " +
+  result.under = std::to_string(forest.tree().counts().nodes) + " nodes, " +
+                 std::to_string(forest.tree().counts().tokens) + " tokens known, prompts of " +
                  std::to_string(setting.prompt_tokens) + ", " + std::to_string(kSlots) +
                  " slots that agree " + (agreement == Agreement::kAll ? "in all" : "in part") +
                  ", cold caches, time of one thread";
@@ -300,7 +300,7 @@ Measurement measure_eviction(Forest& forest, const TreeSetting& setting) {
   }
   Measurement result;
   result.what = "eviction";
-  result.under = std::to_string(forest.tree().node_count()) +
+  result.under = std::to_string(forest.tree().counts().nodes) +
                  " nodes, room for one checkpoint of 256 tokens at a time, cold caches";
   result.figures = percentiles("evict_us", evict_us);
   for (const Figure& figure : percentiles("commit_us", commit_us)) result.figures.push_back(figure);

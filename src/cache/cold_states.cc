@@ -197,7 +197,7 @@ void ColdStates::persist(SpaceKey space, TokenSpan keys) {
   if (length == 0) return;
   path.keys.assign(keys.begin(), keys.begin() + length);
   if (needs.blocks) {
-    for (const BlockUse& use : core_.memory.tree().rows(match.node, length)) {
+    for (const BlockUse& use : core_.memory.tree().path(match.node).rows(length)) {
       path.rows.push_back({use.block, use.range});
     }
   }

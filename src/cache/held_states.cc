@@ -21,7 +21,7 @@ std::optional<HeldParts> HeldStates::parts_of(SpaceKey space, TokenSpan tokens) 
   HeldParts parts;
   if (tree_.needs().blocks) {
     if (match.covered < length) return std::nullopt;
-    parts.rows = tree_.rows(match.node, length);
+    parts.rows = tree_.path(match.node).rows(length);
   }
   if (tree_.needs().snapshot) {
     parts.snapshot = snapshot_at_end(tree_, match);
@@ -32,7 +32,7 @@ std::optional<HeldParts> HeldStates::parts_of(SpaceKey space, TokenSpan tokens) 
 
 HeldParts HeldStates::parts_at(tree::NodeId node, TokenPos length) const {
   HeldParts parts;
-  if (tree_.needs().blocks) parts.rows = tree_.rows(node, length);
+  if (tree_.needs().blocks) parts.rows = tree_.path(node).rows(length);
   if (tree_.needs().snapshot) parts.snapshot = tree_.snapshot(node);
   return parts;
 }
@@ -41,7 +41,7 @@ HeldParts HeldStates::parts_at(tree::NodeId node, TokenPos length) const {
 HeldParts HeldStates::shared_with(const tree::Match& match, bool slot_stands_here) const {
   HeldParts parts;
   if (tree_.needs().blocks && match.covered > 0) {
-    for (BlockUse& use : tree_.rows(match.node, match.covered)) {
+    for (BlockUse& use : tree_.path(match.node).rows(match.covered)) {
       if (copier_.lacks_companion(*use.block)) break;
       parts.rows.push_back(std::move(use));
     }
@@ -77,7 +77,7 @@ CompanionHolding HeldStates::companion_state(SpaceKey space, TokenSpan tokens) c
   const tree::Match match = tree_.match(space, tokens);
   if (!match.node) return {};
   HeldParts parts;
-  if (copier_.has_companion_rows()) parts.rows = tree_.rows(match.node, match.matched);
+  if (copier_.has_companion_rows()) parts.rows = tree_.path(match.node).rows(match.matched);
   parts.snapshot = snapshot_at_end(tree_, match);
   return copier_.companion_parts(parts);
 }

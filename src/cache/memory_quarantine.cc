@@ -43,7 +43,7 @@ bool MemoryQuarantine::evict_damaged_rows(tree::NodeId node, tree::EvictionNote 
 }
 
 TokenPos MemoryQuarantine::first_damaged(const tree::NodeFacts& facts) const {
-  for (const BlockUse& use : tree_.rows(facts.node, facts.range.end)) {
+  for (const BlockUse& use : tree_.path(facts.node).rows(facts.range.end)) {
     const bool on_edge = !intersection(use.range, facts.range).empty();
     if (on_edge && !intact(use.block->bytes(), use.block->checksum()))
       return std::max(use.range.begin, facts.range.begin);

@@ -31,7 +31,7 @@ MissingParts missing_of(const StoreRequest& request, const MemoryTier& memory) {
   const bool needs_snapshot = tree.needs().snapshot && !request.rows_only;
   missing.alone = request.rows_stay && needs_snapshot && !memory.could_hold(length);
   if (tree.needs().blocks && !missing.alone) {
-    if (match.node) missing.rows = tree.gaps(match.node, match.matched);
+    if (match.node) missing.rows = tree.path(match.node).gaps(match.matched);
     if (match.matched < length) missing.rows.push_back({match.matched, length});
   }
   missing.snapshot = needs_snapshot && !has_snapshot_at_end(match);
@@ -177,10 +177,10 @@ void MemoryTier::report(CacheStatus& status) const {
   status.snapshots = tree_.bytes(tree::ByteKind::kSnapshots).resident;
   status.pinned = tree_.bytes().pinned;
   status.peak = budget.peak();
-  status.snapshot_count = tree_.snapshot_count();
-  status.nodes = tree_.node_count();
-  status.tokens = tree_.token_count();
-  status.ghost_tokens = tree_.ghost_tokens();
+  status.snapshot_count = tree_.counts().snapshots;
+  status.nodes = tree_.counts().nodes;
+  status.tokens = tree_.counts().tokens;
+  status.ghost_tokens = tree_.counts().ghost_tokens;
   status.declined = declined_;
   status.evicted_snapshots = room.evicted().snapshots;
   status.evicted_rows = room.evicted().rows;
@@ -194,7 +194,7 @@ std::vector<std::string> MemoryTier::check() const {
   for (const auto& more : {budget.check(), room.check()}) {
     violations.insert(violations.end(), more.begin(), more.end());
   }
-  if (tree_.pin_count() != 0) violations.emplace_back("MEM-2: something is still pinned");
+  if (tree_.counts().pins != 0) violations.emplace_back("MEM-2: something is still pinned");
   return violations;
 }
 

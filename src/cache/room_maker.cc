@@ -24,8 +24,8 @@ double worth_of(const Newcomer& newcomer, const plan::ReturnAges* loop) {
 // A node costs far more than a token, and short prompts are mostly nodes.
 void forget_beyond_limits(tree::TokenTree& tree, const MemoryOptions& limits) {
   tree.trim_ghost(limits.ghost_tokens_max);
-  while (tree.node_count() > limits.nodes_max && tree.ghost_tokens() > 0) {
-    tree.trim_ghost(tree.ghost_tokens() / 2);
+  while (tree.counts().nodes > limits.nodes_max && tree.counts().ghost_tokens > 0) {
+    tree.trim_ghost(tree.counts().ghost_tokens / 2);
   }
 }
 
@@ -42,7 +42,7 @@ tree::Tick RoomMaker::begin_request(const tree::Match* match, tree::Tick now) {
 
 // How many tokens memory holds, if all weigh as much as those that are here.
 const plan::ReturnAges* RoomMaker::loop() const {
-  const std::uint64_t tokens = tree_.token_count() - tree_.ghost_tokens();
+  const std::uint64_t tokens = tree_.counts().tokens - tree_.counts().ghost_tokens;
   const ByteCount resident = std::max<ByteCount>(tree_.bytes().resident, 1);
   const double capacity = static_cast<double>(tokens) * static_cast<double>(budget_.total()) /
                           static_cast<double>(resident);
@@ -131,9 +131,9 @@ ByteCount RoomMaker::drop_bytes(tree::EvictionNote note) {
 
 std::vector<std::string> RoomMaker::check() const {
   std::vector<std::string> violations;
-  if (tree_.ghost_tokens() > options_.ghost_tokens_max)
+  if (tree_.counts().ghost_tokens > options_.ghost_tokens_max)
     violations.emplace_back("ROOM-1: too much is remembered");
-  if (tree_.node_count() > options_.nodes_max && tree_.ghost_tokens() > 0)
+  if (tree_.counts().nodes > options_.nodes_max && tree_.counts().ghost_tokens > 0)
     violations.emplace_back("ROOM-2: too many nodes are remembered");
   return violations;
 }

@@ -12,7 +12,7 @@ tree::Match SeenTokens::match(const Prompt& prompt, const StartChoice& choice) c
 
 Tokens SeenTokens::continuation(const tree::Match& match, TokenPos most) const {
   const tree::TokenTree& tree = tree_ ? *tree_ : core_.memory.tree();
-  return tree.continuation(match.node, match.matched, most);
+  return tree.path(match.node).continuation(match.matched, most);
 }
 
 void SeenTokens::note(LiveSlot& held) {

@@ -33,7 +33,7 @@ class SeenTokens {
   void note(LiveSlot& held);
   void clear();
   // Remembered beside memory.
-  [[nodiscard]] std::uint64_t tokens() const { return tree_ ? tree_->ghost_tokens() : 0; }
+  [[nodiscard]] std::uint64_t tokens() const { return tree_ ? tree_->counts().ghost_tokens : 0; }
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:

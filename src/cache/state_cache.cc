@@ -17,7 +17,7 @@ bool is_filed(const CacheCore& core, const LiveSlot& held) {
   const tree::TokenTree& tree = core.memory.tree();
   if (held.filed.length < 0 || held.filed.length > held.length()) return false;
   if (!tree.alive(held.filed.node)) return true;
-  const Tokens above = tree.tokens(held.filed.node);
+  const Tokens above = tree.path(held.filed.node).tokens();
   return tree.facts(held.filed.node).space == held.space &&
          common_prefix(above, core.slots.keys(held)) >= held.filed.length;
 }
@@ -65,7 +65,7 @@ ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::Time
       .count = held.count, .own = held.own, .shared = held.shared, .latest = {}};
   const double now_ms = env::ms_between(starter_.started(), now);
   for (const tree::HeldConversation& one : held.latest) {
-    Tokens keys = core_.memory.tree().tokens(one.tip);
+    Tokens keys = core_.memory.tree().path(one.tip).tokens();
     keys.resize(static_cast<std::size_t>(one.tokens));
     const double used_ms = static_cast<double>(one.last_use);
     status.latest.push_back({.tokens = one.tokens,

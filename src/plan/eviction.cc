@@ -95,7 +95,7 @@ struct Candidate {
 };
 
 ByteCount mean_bytes_per_token(const tree::TokenTree& tree) {
-  const std::uint64_t tokens = tree.token_count() - tree.ghost_tokens();
+  const std::uint64_t tokens = tree.counts().tokens - tree.counts().ghost_tokens;
   return tokens == 0
              ? 1
              : std::max<ByteCount>(tree.bytes(tree::ByteKind::kBlocks).resident / tokens, 1);

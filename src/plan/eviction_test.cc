@@ -347,7 +347,7 @@ class Judge {
 
   Judge(tree::TokenTree& tree, const RoomRequest& request, const EvictionPolicy& policy)
       : tree_(tree), request_(request), policy_(policy) {
-    const double tokens = static_cast<double>(tree.token_count() - tree.ghost_tokens());
+    const double tokens = static_cast<double>(tree.counts().tokens - tree.counts().ghost_tokens);
     mean_ = std::floor(static_cast<double>(tree.bytes(tree::ByteKind::kBlocks).resident) / tokens);
     if (!(mean_ >= 1.0)) mean_ = 1.0;
   }
@@ -357,7 +357,7 @@ class Judge {
     std::map<tree::NodeId, Tokens> holders;
     for (const tree::Held held : {tree::Held::kSnapshot, tree::Held::kBlocks}) {
       for (tree::NodeId at = tree_.oldest(held); at; at = tree_.newer(held, at)) {
-        holders[at] = tree_.tokens(at);
+        holders[at] = tree_.path(at).tokens();
       }
     }
     for (const auto& [node, tokens] : holders) {
@@ -418,7 +418,7 @@ class Judge {
   [[nodiscard]] bool is_on_way(const tree::NodeFacts& facts, const Tokens& tokens) const {
     const tree::NodeId growing = request_.growing.node;
     return growing && tree_.facts(growing).space == facts.space &&
-           begins_with(tree_.tokens(growing), tokens);
+           begins_with(tree_.path(growing).tokens(), tokens);
   }
   [[nodiscard]] bool is_outermost(const tree::NodeFacts& facts, const Tokens& tokens,
                                   const std::map<tree::NodeId, Tokens>& holders) const {
@@ -539,7 +539,7 @@ class Twins {
     if (!node) return;
     const bool hit = make_.one_in(2);
     for (tree::TokenTree* tree : {&tree_, &twin_}) {
-      const Tokens tokens = tree->tokens(node);
+      const Tokens tokens = tree->path(node).tokens();
       if (hit) tree->record_hit(node, now_);
       if (!hit)
         (void)tree->commit({.space = tree->facts(node).space, .tokens = tokens, .now = now_});

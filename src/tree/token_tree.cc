@@ -22,12 +22,12 @@ const char* evict_reason_name(EvictReason reason) {
 }
 
 TokenTree::TokenTree(StateNeeds needs) : core_(std::make_unique<TreeCore>(needs)) {}
-TokenTree::~TokenTree() { CHECK(core_->pin_count() == 0); }
+TokenTree::~TokenTree() { CHECK(core_->states().pin_count() == 0); }
 
 Match TokenTree::match(SpaceKey space, TokenSpan tokens) const {
-  const StateNeeds needs = core_->needs();
+  const StateNeeds needs = core_->states().needs();
   Match match{.space = space, .length = length_of(tokens), .truncates_anywhere = !needs.snapshot};
-  const Node* root = core_->find_root(space);
+  const Node* root = core_->nodes().find_root(space);
   if (!root) return match;
 
   constexpr std::size_t kUsualDistance = 256;  // of places on a long path
@@ -64,68 +64,28 @@ TokenPos TokenTree::common(const Match& match, TokenSpan prompt, const Filed& fi
   return known + common_prefix(prompt.subspan(known), other.subspan(known));
 }
 
-bool TokenTree::alive(NodeId node) const { return core_->find(node) != nullptr; }
+bool TokenTree::alive(NodeId node) const { return core_->nodes().find(node) != nullptr; }
 
 SnapshotPtr TokenTree::snapshot(NodeId node) const {
-  return core_->at(node).state.snapshot.snapshot;
+  return core_->nodes().at(node).state.snapshot.snapshot;
 }
 
-std::vector<BlockUse> TokenTree::rows(NodeId node, TokenPos position) const {
-  const Node& last = core_->at(node);
-  CHECK(position <= last.end);
-  std::vector<BlockUse> rows;
-  for (const Node* at = &last; at; at = at->parent) {  // deepest first, turned at the end
-    const auto& uses = at->state.row.uses();
-    for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
-      const TokenRange range = intersection(use->range, {0, position});
-      if (!range.empty()) rows.push_back({use->block, range});
-    }
-  }
-  std::ranges::reverse(rows);
-  return rows;
+StoredPath TokenTree::path(NodeId node) const { return StoredPath(core_->nodes().at(node)); }
+
+const ByteTotals& TokenTree::bytes(ByteKind kind) const {
+  return core_->states().ledger().totals(kind);
+}
+ByteTotals TokenTree::bytes() const { return core_->states().ledger().totals(); }
+
+TreeCounts TokenTree::counts() const {
+  const TreeStates& states = core_->states();
+  return {.tokens = core_->nodes().token_count(),
+          .ghost_tokens = states.ghost().tokens(),
+          .nodes = core_->nodes().count(),
+          .snapshots = states.uses().snapshots().size(),
+          .pins = states.pin_count()};
 }
 
-std::vector<TokenRange> TokenTree::gaps(NodeId node, TokenPos position) const {
-  std::vector<TokenRange> gaps;
-  TokenPos reached = 0;
-  for (const BlockUse& use : rows(node, position)) {
-    if (use.range.begin > reached) gaps.push_back({reached, use.range.begin});
-    reached = use.range.end;
-  }
-  if (reached < position) gaps.push_back({reached, position});
-  return gaps;
-}
-
-Tokens TokenTree::tokens(NodeId node) const {
-  const Node& last = core_->at(node);
-  Tokens all(static_cast<std::size_t>(last.end));
-  for (const Node* at = &last; at; at = at->parent) {
-    std::ranges::copy(at->tokens, all.begin() + at->begin());
-  }
-  return all;
-}
-
-Tokens TokenTree::continuation(NodeId node, TokenPos position, TokenPos limit) const {
-  const Node* at = &core_->at(node);
-  CHECK(at->begin() <= position && position <= at->end);
-  Tokens after(at->tokens.begin() + (position - at->begin()), at->tokens.end());
-  while (length_of(after) < limit && !at->children.empty()) {
-    at = std::ranges::max(at->children.all(), {}, [](const ChildList::Entry& child) {
-           return child.node->last_use;
-         }).node;
-    after.insert(after.end(), at->tokens.begin(), at->tokens.end());
-  }
-  after.resize(static_cast<std::size_t>(std::min(limit, length_of(after))));
-  return after;
-}
-
-const ByteTotals& TokenTree::bytes(ByteKind kind) const { return core_->ledger().totals(kind); }
-ByteTotals TokenTree::bytes() const { return core_->ledger().totals(); }
-std::uint64_t TokenTree::token_count() const { return core_->token_count(); }
-std::uint64_t TokenTree::ghost_tokens() const { return core_->ghost_tokens(); }
-std::size_t TokenTree::node_count() const { return core_->node_count(); }
-std::size_t TokenTree::snapshot_count() const { return core_->with_snapshot().size(); }
-std::size_t TokenTree::pin_count() const { return core_->pin_count(); }
-const StateNeeds& TokenTree::needs() const { return core_->needs(); }
+const StateNeeds& TokenTree::needs() const { return core_->states().needs(); }
 
 }  // namespace holdfast::tree

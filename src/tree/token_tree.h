@@ -65,6 +65,7 @@
 #include "tree/match.h"
 #include "tree/node_facts.h"
 #include "tree/pin.h"
+#include "tree/stored_path.h"
 #include "tree/types.h"
 
 namespace holdfast::tree {
@@ -98,6 +99,14 @@ struct Committed {
   ByteCount new_bytes = 0;  // charged; what was already there is not
 };
 
+struct TreeCounts {
+  std::uint64_t tokens = 0;
+  std::uint64_t ghost_tokens = 0;
+  std::size_t nodes = 0;  // roots included
+  std::size_t snapshots = 0;
+  std::size_t pins = 0;
+};
+
 class TokenTree {
  public:
   explicit TokenTree(StateNeeds needs);
@@ -124,21 +133,14 @@ class TokenTree {
   // nearest first; `most` at most.
   [[nodiscard]] std::vector<NodeId> tips_sharing(NodeId node, std::size_t most) const;
   [[nodiscard]] SnapshotPtr snapshot(NodeId node) const;  // null: none
-  // The rows present of tokens [0, position), ascending; and the gaps between.
-  // REQUIRES: position is not beyond the node.
-  [[nodiscard]] std::vector<BlockUse> rows(NodeId node, TokenPos position) const;
-  [[nodiscard]] std::vector<TokenRange> gaps(NodeId node, TokenPos position) const;
-  // All tokens from the root to the node.
-  [[nodiscard]] Tokens tokens(NodeId node) const;
-  // Up to `limit` tokens that the most recently used known path has after
-  // `position` of the node's edge: the other side of a difference.
-  [[nodiscard]] Tokens continuation(NodeId node, TokenPos position, TokenPos limit) const;
+  // What lies on the way to the node.
+  [[nodiscard]] StoredPath path(NodeId node) const;
 
   // -- commit (token_tree_commit.cc) -------------------------------------------
   // Adds what is not there yet. Places of snapshots and marks become nodes. Rows
   // and snapshots that are already present stay, and newcomers for their places
   // are dropped; so committing twice is the same as once. Whoever adds rows asks
-  // gaps() first, and copies no more than those.
+  // path().gaps() first, and copies no more than those.
   // REQUIRES: blocks, uses, snapshots and marks lie within the tokens.
   Committed commit(const Commit& commit);
   void mark(NodeId node, Hints hints);
@@ -167,11 +169,7 @@ class TokenTree {
   // -- count, all O(1) ---------------------------------------------------------
   [[nodiscard]] const ByteTotals& bytes(ByteKind kind) const;
   [[nodiscard]] ByteTotals bytes() const;
-  [[nodiscard]] std::uint64_t token_count() const;
-  [[nodiscard]] std::uint64_t ghost_tokens() const;
-  [[nodiscard]] std::size_t node_count() const;  // roots included
-  [[nodiscard]] std::size_t snapshot_count() const;
-  [[nodiscard]] std::size_t pin_count() const;
+  [[nodiscard]] TreeCounts counts() const;
   [[nodiscard]] const StateNeeds& needs() const;
 
   // -- tell (token_tree_conversations.cc) ---------------------------------------

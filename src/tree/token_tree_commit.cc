@@ -74,7 +74,7 @@ Node& node_at(TreeCore& core, Node& node, TokenPos position) {
 // needs a split.
 Node& lay_path(TreeCore& core, const Commit& commit, std::span<const Addition> additions,
                Committed& outcome) {
-  Node* root = &core.make_root(commit.space);
+  Node* root = &core.nodes().make_root(commit.space);
   const auto known = walk(root, commit.tokens, [](const Node&) {});
   const TokenPos length = length_of(commit.tokens);
   outcome.new_tokens = length - known.position;
@@ -101,7 +101,7 @@ void add_all(TreeCore& core, Node& last, std::span<const Addition> additions, Ti
   for (const Addition& addition : additions) {
     at = &node_at(core, *at, addition.position);
     mark_node(*at, addition.marks);
-    if (addition.snapshot && !at->state.snapshot) core.attach(*at, addition.snapshot, now);
+    if (addition.snapshot && !at->state.snapshot) core.states().attach(*at, addition.snapshot, now);
   }
 }
 
@@ -121,9 +121,9 @@ void fill_rows(TreeCore& core, Node& last, std::span<const Rows> all) {
   for (auto node = path.rbegin(); node != path.rend(); ++node) {
     while (next != all.end() && rows_of(*next).end <= (*node)->begin()) ++next;
     for (auto it = next; it != all.end() && rows_of(*it).begin < (*node)->end; ++it) {
-      core.fill(**node, block_of(*it), rows_of(*it));
+      core.states().fill(**node, block_of(*it), rows_of(*it));
     }
-    core.settle(**node);
+    core.states().settle(**node);
   }
 }
 
@@ -131,7 +131,7 @@ void fill_rows(TreeCore& core, Node& last, std::span<const Rows> all) {
 
 Committed TokenTree::commit(const Commit& commit) {
   verify(commit);
-  const Tick now = core_->advance(commit.now);
+  const Tick now = core_->states().uses().advance(commit.now);
   const ByteCount before = bytes().resident;
   Committed outcome;
   const auto additions = additions_of(commit);
@@ -141,19 +141,21 @@ Committed TokenTree::commit(const Commit& commit) {
   fill_rows(*core_, last, commit.uses);
 
   Node& node = node_of(core_->tidy(last), length_of(commit.tokens));
-  core_->touch_path(node, now);
+  core_->states().touch_path(node, now);
   outcome.node = node.id;
   outcome.new_bytes = bytes().resident - before;
   return outcome;
 }
 
-void TokenTree::mark(NodeId node, Hints hints) { mark_node(core_->at(node), hints); }
+void TokenTree::mark(NodeId node, Hints hints) { mark_node(core_->nodes().at(node), hints); }
 
 void TokenTree::record_hit(NodeId id, Tick now) {
-  Node& node = core_->at(id);
+  Node& node = core_->nodes().at(id);
+  TreeStates& states = core_->states();
+  const Tick when = states.uses().advance(now);
   ++node.hits;
-  core_->touch_snapshot(node, core_->advance(now));
-  core_->touch_path(node, core_->advance(now));
+  states.uses().touch_snapshot(node, when);
+  states.touch_path(node, when);
 }
 
 }  // namespace holdfast::tree

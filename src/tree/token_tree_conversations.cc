@@ -140,7 +140,7 @@ class Count {
 }  // namespace
 
 HeldConversations TokenTree::conversations(std::size_t most) const {
-  return Count(core_->roots()).told(most);
+  return Count(core_->nodes().roots()).told(most);
 }
 
 }  // namespace holdfast::tree

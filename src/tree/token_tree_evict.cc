@@ -24,51 +24,54 @@ void Pin::release() noexcept {
 
 Pin TokenTree::pin(NodeId node) {
   if (!node) return {};
-  core_->pin_path(core_->at(node));
+  core_->states().pin_path(core_->nodes().at(node));
   return {this, node};
 }
 
-void TokenTree::unpin(NodeId node) { core_->unpin_path(core_->at(node)); }
+void TokenTree::unpin(NodeId id) {
+  Node& node = core_->nodes().at(id);
+  core_->states().unpin_path(node);
+  core_->tidy(node);
+}
 
 NodeId TokenTree::oldest(Held held) const {
-  Node* node =
-      held == Held::kSnapshot ? core_->with_snapshot().oldest() : core_->with_rows().oldest();
+  const UseOrder& uses = core_->states().uses();
+  Node* node = held == Held::kSnapshot ? uses.snapshots().oldest() : uses.rows().oldest();
   return first_unpinned(held, node);
 }
 
 NodeId TokenTree::newer(Held held, NodeId than) const {
-  return first_unpinned(held, next_newer(held, core_->at(than)));
+  return first_unpinned(held, next_newer(held, core_->nodes().at(than)));
 }
 
 std::optional<ByteCount> TokenTree::evict_snapshot(NodeId id, EvictionNote note) {
-  Node* node = core_->find(id);
+  Node* node = core_->nodes().find(id);
   if (!node || node->pins > 0 || !node->state.snapshot) return std::nullopt;
   const ByteCount before = bytes().resident;
-  core_->detach(*node);
+  core_->states().detach(*node);
   if (note) node->state.snapshot_note = note;
   core_->tidy(*node);
   return before - bytes().resident;
 }
 
 std::optional<ByteCount> TokenTree::evict_rows(NodeId id, TokenPos from, EvictionNote note) {
-  Node* node = core_->find(id);
+  Node* node = core_->nodes().find(id);
   if (!node || node->pins > 0 || node->state.row.empty()) return std::nullopt;
   if (node->state.row.uses().back().range.end <= from) return std::nullopt;
   const ByteCount before = bytes().resident;
-  core_->drop_rows(*node, from);
+  core_->states().drop_rows(*node, from);
   if (note) node->state.row_note = note;
   core_->tidy(*node);
   return before - bytes().resident;
 }
 
 std::uint64_t TokenTree::trim_ghost(std::uint64_t tokens_max) {
-  const std::uint64_t before = token_count();
-  while (ghost_tokens() > tokens_max) {
-    Node* leaf = core_->oldest_ghost_leaf();
-    CHECK(leaf != nullptr);  // the deepest node of a ghost is a leaf of it
-    core_->remove_leaf(*leaf);
+  const GhostIndex& ghost = core_->states().ghost();
+  const std::uint64_t before = core_->nodes().token_count();
+  while (ghost.tokens() > tokens_max) {
+    core_->remove_leaf(core_->nodes().at(ghost.oldest_leaf()));  // its deepest node is a leaf
   }
-  return before - token_count();
+  return before - core_->nodes().token_count();
 }
 
 }  // namespace holdfast::tree

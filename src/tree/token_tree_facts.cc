@@ -99,7 +99,8 @@ ByteCount snapshot_bytes(const Node& node) {
 std::vector<NodeId> TokenTree::tips_sharing(NodeId id, std::size_t most) const {
   std::vector<NodeId> tips;
   const Node* from = nullptr;
-  for (const Node* at = &core_->at(id); !at->is_root(); from = std::exchange(at, at->parent)) {
+  for (const Node* at = &core_->nodes().at(id); !at->is_root();
+       from = std::exchange(at, at->parent)) {
     add_tips_below(*at, from, most, tips);
     if (tips.size() == most) break;
   }
@@ -107,8 +108,8 @@ std::vector<NodeId> TokenTree::tips_sharing(NodeId id, std::size_t most) const {
 }
 
 NodeFacts TokenTree::facts(NodeId id) const {
-  const Node& node = core_->at(id);
-  const StateNeeds& needs = core_->needs();
+  const Node& node = core_->nodes().at(id);
+  const StateNeeds& needs = core_->states().needs();
   if (node.is_root()) return {.node = id, .space = node.space, .children = node.children.size()};
   const TokenPos restorable = restorable_above(node, needs);
   const TokenPos shared = part_of_rows(node, restorable);

@@ -54,8 +54,8 @@ TEST_F(TREE1, ManyChildrenAreFoundAndForgottenOneByOne) {
     EXPECT_EQ(tree.match(kSpace, Tokens{7, (i * 37) % kChildren, i}).matched, 3);
   }
   expect_sound(tree);
-  for (Token i = 0; i < kChildren; ++i) tree.trim_ghost(tree.ghost_tokens() - 1);
-  EXPECT_EQ(tree.node_count(), 0U);
+  for (Token i = 0; i < kChildren; ++i) tree.trim_ghost(tree.counts().ghost_tokens - 1);
+  EXPECT_EQ(tree.counts().nodes, 0U);
   expect_sound(tree);
 }
 
@@ -70,9 +70,9 @@ TEST_F(TREE2, SpacesShareNothing) {
 TEST_F(TREE2, AnEmptySpaceLeavesNothingBehind) {
   TokenTree tree(kAttention);
   commit(tree, "abc");
-  EXPECT_EQ(tree.node_count(), 2U);
+  EXPECT_EQ(tree.counts().nodes, 2U);
   EXPECT_EQ(tree.trim_ghost(0), 3U);
-  EXPECT_EQ(tree.node_count(), 0U);
+  EXPECT_EQ(tree.counts().nodes, 0U);
   expect_sound(tree);
 }
 
@@ -127,15 +127,15 @@ TEST_F(TREE4, AncestorsOfAPinnedNodeArePinned) {
     Pin outer;
     Pin pin = tree.pin(tree.match(kSpace, letters("abcdx")).node);
     outer = std::move(pin);
-    EXPECT_EQ(tree.pin_count(), 1U);  // a moved Pin is empty
-    pin.release();                    // NOLINT(bugprone-use-after-move): and does nothing
-    EXPECT_EQ(tree.pin_count(), 1U);
+    EXPECT_EQ(tree.counts().pins, 1U);  // a moved Pin is empty
+    pin.release();                      // NOLINT(bugprone-use-after-move): and does nothing
+    EXPECT_EQ(tree.counts().pins, 1U);
     EXPECT_EQ(tree.evict_snapshot(at(tree, "ab"), budget()), std::nullopt);
     EXPECT_EQ(tree.evict_rows(at(tree, "ab"), 0, budget()), std::nullopt);
     EXPECT_FALSE(tree.oldest(Held::kSnapshot));
     expect_sound(tree);
   }
-  EXPECT_EQ(tree.pin_count(), 0U);
+  EXPECT_EQ(tree.counts().pins, 0U);
   EXPECT_EQ(tree.evict_snapshot(at(tree, "ab"), budget()), 100U);
 }
 
@@ -163,7 +163,7 @@ TEST_F(TREE4, APinKeepsTokensFromBeingForgotten) {
 TEST_F(TREE4, APinOfNothingHoldsNothing) {
   TokenTree tree(kHybrid);
   const Pin none = tree.pin(tree.match(kSpace, letters("abc")).node);
-  EXPECT_EQ(tree.pin_count(), 0U);
+  EXPECT_EQ(tree.counts().pins, 0U);
 }
 
 TEST_F(TREE5, WhatIsThereStaysAndNewcomersFillTheGaps) {
@@ -172,7 +172,7 @@ TEST_F(TREE5, WhatIsThereStaysAndNewcomersFillTheGaps) {
   commit(tree, "aaaaaa", {.blocks = {early}});
   const auto late = make_block(0, 6);
   EXPECT_EQ(commit(tree, "aaaaaa", {.blocks = {late}}).new_bytes, 6U);
-  const auto rows = tree.rows(at(tree, "aaaaaa"), 6);
+  const auto rows = tree.path(at(tree, "aaaaaa")).rows(6);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].block, late);
   EXPECT_EQ(rows[1].block, early);
@@ -195,7 +195,7 @@ TEST_F(TREE5, RowsOfAForgottenBranchAreNotTakenForOurs) {
   commit(tree, "aaaacc", {.blocks = {make_block(5, 6)}});
   EXPECT_EQ(facts(tree, "aaaacc").range, (TokenRange{0, 6}));
   EXPECT_EQ(tree.match(kSpace, letters("aaaacc")).covered, 4);
-  EXPECT_EQ(tree.gaps(at(tree, "aaaacc"), 6), (std::vector<TokenRange>{{4, 5}}));
+  EXPECT_EQ(tree.path(at(tree, "aaaacc")).gaps(6), (std::vector<TokenRange>{{4, 5}}));
   expect_sound(tree);
 }
 
@@ -206,7 +206,7 @@ TEST_F(TREE5, OnlyTheUsedRowsOfABlockAreTaken) {
   const std::vector<BlockUse> uses = {{make_block(0, 4), {0, 3}}, {make_block(3, 8), {3, 5}}};
   tree.commit({.space = kSpace, .tokens = path, .now = ++now_, .uses = uses});
   EXPECT_EQ(tree.match(kSpace, path).covered, 5);
-  EXPECT_EQ(tree.gaps(at(tree, "aaaaaa"), 6), (std::vector<TokenRange>{{5, 6}}));
+  EXPECT_EQ(tree.path(at(tree, "aaaaaa")).gaps(6), (std::vector<TokenRange>{{5, 6}}));
   EXPECT_EQ(tree.bytes().resident, 9U);  // blocks are held whole
   expect_sound(tree);
 }
@@ -240,11 +240,11 @@ TEST_F(TREE6, CommittingTwiceIsCommittingOnce) {
                     .marks = {{80, Hint::kMessageEnd}}};
   const std::string path(100, 'x');
   commit(tree, path, given);
-  const auto nodes = tree.node_count();
+  const auto nodes = tree.counts().nodes;
   const Committed again = commit(tree, path, given);
   EXPECT_EQ(again.new_bytes, 0U);
   EXPECT_EQ(again.new_tokens, 0);
-  EXPECT_EQ(tree.node_count(), nodes);
+  EXPECT_EQ(tree.counts().nodes, nodes);
   EXPECT_FALSE(again.junction);
   expect_sound(tree);
 }

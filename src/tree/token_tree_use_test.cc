@@ -64,7 +64,7 @@ TEST_F(TREE7, AGapAboveUnreachesAllBelowUntilItIsFilled) {
   tree.evict_rows(at(tree, "ab"), 1, budget());
   EXPECT_FALSE(facts(tree, "abcd").restorable);
   EXPECT_EQ(facts(tree, "abcd").recompute, 4);
-  EXPECT_EQ(tree.gaps(at(tree, "abcd"), 4), (std::vector<TokenRange>{{1, 2}}));
+  EXPECT_EQ(tree.path(at(tree, "abcd")).gaps(4), (std::vector<TokenRange>{{1, 2}}));
   commit(tree, "ab", {.blocks = {make_block(1, 2)}});
   EXPECT_TRUE(facts(tree, "abcd").restorable);
   EXPECT_EQ(facts(tree, "abcd").recompute, 2);
@@ -200,26 +200,26 @@ TEST_F(TREE9, TokensStayWhenBytesGo) {
   TokenTree tree(kHybrid);
   const NodeId node =
       commit(tree, "abcd", {.blocks = {make_block(0, 4)}, .snapshots = {make_snapshot(4)}}).node;
-  EXPECT_EQ(tree.ghost_tokens(), 0U);
+  EXPECT_EQ(tree.counts().ghost_tokens, 0U);
   tree.evict_snapshot(node, {EvictReason::kBudget, 77});
   tree.evict_rows(node, 0, {EvictReason::kDeadWeight, 78});
-  EXPECT_EQ(tree.ghost_tokens(), 4U);
+  EXPECT_EQ(tree.counts().ghost_tokens, 4U);
   const Match match = tree.match(kSpace, letters("abxy"));
   EXPECT_EQ(match.matched, 2);
   EXPECT_TRUE(match.leaves_known_path);
   EXPECT_EQ(tree.facts(node).snapshot_note, (EvictionNote{EvictReason::kBudget, 77}));
   EXPECT_EQ(tree.facts(node).row_note, (EvictionNote{EvictReason::kDeadWeight, 78}));
-  EXPECT_EQ(tree.continuation(match.node, match.matched, 10), letters("cd"));
+  EXPECT_EQ(tree.path(match.node).continuation(match.matched, 10), letters("cd"));
 }
 
 TEST_F(TREE9, TokensBehindTheLastRowAreGhost) {
   TokenTree tree(kAttention);
   const NodeId node = commit(tree, "abcdef", {.blocks = {make_block(0, 6)}}).node;
   tree.evict_rows(node, 2, budget());
-  EXPECT_EQ(tree.ghost_tokens(), 4U);
+  EXPECT_EQ(tree.counts().ghost_tokens, 4U);
   EXPECT_EQ(facts(tree, "ab").row_tokens, 2);
   commit(tree, "abcd", {.blocks = {make_block(2, 4)}});
-  EXPECT_EQ(tree.ghost_tokens(), 2U);
+  EXPECT_EQ(tree.counts().ghost_tokens, 2U);
   EXPECT_EQ(facts(tree, "abcd").range, (TokenRange{0, 4}));
   tree.trim_ghost(0);
   EXPECT_EQ(tree.match(kSpace, letters("abcdef")).matched, 4);
@@ -230,10 +230,10 @@ TEST_F(TREE9, TheKnownContinuationIsTheLatestOne) {
   TokenTree tree(kRecurrent);
   commit(tree, "to be or not");
   commit(tree, "to be is");
-  EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 9), letters("is"));
-  EXPECT_EQ(tree.continuation(at(tree, "to be "), 3, 4), letters("be i"));
+  EXPECT_EQ(tree.path(at(tree, "to be ")).continuation(6, 9), letters("is"));
+  EXPECT_EQ(tree.path(at(tree, "to be ")).continuation(3, 4), letters("be i"));
   commit(tree, "to be or not");
-  EXPECT_EQ(tree.continuation(at(tree, "to be "), 6, 3), letters("or "));
+  EXPECT_EQ(tree.path(at(tree, "to be ")).continuation(6, 3), letters("or "));
 }
 
 TEST_F(TREE9, TheOldestLeafIsForgottenFirst) {
@@ -242,7 +242,7 @@ TEST_F(TREE9, TheOldestLeafIsForgottenFirst) {
   commit(tree, "abd");
   commit(tree, "abe", {.snapshots = {make_snapshot(3)}});
   commit(tree, "abc");
-  EXPECT_EQ(tree.ghost_tokens(), 2U);  // "ab" is needed by what "abe" holds
+  EXPECT_EQ(tree.counts().ghost_tokens, 2U);  // "ab" is needed by what "abe" holds
   EXPECT_EQ(tree.trim_ghost(1), 1U);
   EXPECT_FALSE(at(tree, "abd"));
   EXPECT_TRUE(at(tree, "abc"));
@@ -308,7 +308,7 @@ TEST_F(TREE12, AnExtendedLeafStaysOneEdge) {
     path += "chunk of 16 more";
     commit(tree, path, {.blocks = {make_block(begin, begin + 16)}});
   }
-  EXPECT_EQ(tree.node_count(), 2U);
+  EXPECT_EQ(tree.counts().nodes, 2U);
   EXPECT_EQ(facts(tree, path).row_tokens, 320);
   expect_sound(tree);
 }

@@ -32,7 +32,7 @@ std::vector<const Node*> in_order(const List& list) {
 
 std::vector<std::string> TreeChecker::run() {
   collect_nodes();
-  const auto rows = in_order(core_.with_rows_);
+  const auto rows = in_order(core_.states().uses().rows());
   for (std::size_t i = 0; i < rows.size(); ++i) row_order_[rows[i]] = i;
   for (const Node* node : nodes_) {
     check_children(*node);
@@ -63,7 +63,7 @@ void TreeChecker::expect(bool holds, const char* invariant, const char* what) {
 
 void TreeChecker::collect_nodes() {
   std::uint64_t tokens = 0;
-  for (const auto& [space, root] : core_.roots_) {
+  for (const auto& [space, root] : core_.nodes().roots_) {
     expect(root->space == space && root->is_root() && root->end == 0, "TREE-2", *root,
            "not a root");
     nodes_.push_back(root);
@@ -72,8 +72,8 @@ void TreeChecker::collect_nodes() {
     tokens += nodes_[i]->tokens.size();
     for (const auto& child : nodes_[i]->children.all()) nodes_.push_back(child.node);
   }
-  expect(nodes_.size() == core_.node_count(), "TREE-2", "nodes outside the tree");
-  expect(tokens == core_.token_count_, "TREE-2", "tokens miscounted");
+  expect(nodes_.size() == core_.nodes().count(), "TREE-2", "nodes outside the tree");
+  expect(tokens == core_.nodes().token_count(), "TREE-2", "tokens miscounted");
 }
 
 void TreeChecker::check_children(const Node& node) {
@@ -88,7 +88,7 @@ void TreeChecker::check_children(const Node& node) {
            "found under another token");
     expect(child.parent == &node && child.begin() == node.end && child.space == node.space,
            "TREE-2", child, "does not begin where its parent ends");
-    expect(core_.find(child.id) == &child, "TREE-2", child, "its id does not find it");
+    expect(core_.nodes().find(child.id) == &child, "TREE-2", child, "its id does not find it");
   }
 }
 
@@ -103,7 +103,7 @@ void TreeChecker::see(const void* object, ByteCount bytes, ByteKind kind, const 
 void TreeChecker::check_ledger() {
   std::array<ByteTotals, kByteKinds> sums{};
   for (const auto& [object, seen] : seen_) {
-    const Charge* charge = core_.ledger_.find(object);
+    const Charge* charge = core_.states().ledger().find(object);
     expect(charge && charge->users == seen.users && charge->pinned_users == seen.pinned_users &&
                charge->bytes == seen.bytes && charge->kind == seen.kind && charge->tallied == 0,
            "TREE-3", "a charge does not say who uses it");
@@ -111,9 +111,10 @@ void TreeChecker::check_ledger() {
     sum.resident += seen.bytes;
     if (seen.pinned_users > 0) sum.pinned += seen.bytes;
   }
-  expect(core_.ledger_.object_count() == seen_.size(), "TREE-3", "a charge without users");
+  expect(core_.states().ledger().object_count() == seen_.size(), "TREE-3",
+         "a charge without users");
   for (std::size_t kind = 0; kind < kByteKinds; ++kind) {
-    expect(core_.ledger_.totals(static_cast<ByteKind>(kind)) == sums[kind], "TREE-3",
+    expect(core_.states().ledger().totals(static_cast<ByteKind>(kind)) == sums[kind], "TREE-3",
            "totals differ from the objects in use");
   }
 }
@@ -126,7 +127,7 @@ void TreeChecker::check_pins() {
     expect(below <= node->pins, "TREE-4", *node, "less pinned than its children");
     own += node->pins - below;
   }
-  expect(own == core_.pin_count_, "TREE-4", "pins without an owner");
+  expect(own == core_.states().pin_count(), "TREE-4", "pins without an owner");
 }
 
 void TreeChecker::check_uses(const Node& node) {
@@ -157,7 +158,7 @@ void TreeChecker::check_reach(const Node& node) {
   const auto first_gap = std::ranges::find(present, false) - present.begin();
   expect(node.covered_to == node.begin() + first_gap, "TREE-7", node, "covered_to");
   bool reachable = true;
-  if (core_.needs_.blocks && !node.is_root()) {
+  if (core_.states().needs().blocks && !node.is_root()) {
     reachable = node.parent->reachable && first_gap == node.length();
   }
   expect(node.reachable == reachable, "TREE-7", node, "reachable");
@@ -198,11 +199,12 @@ void TreeChecker::check_ghost() {
                         });
     expect(ghost || needed || (!uses.empty() && uses.back().range.end == node->end), "TREE-9",
            *node, "tokens that nothing needs behind its rows");
-    expect(leaf == core_.ghost_leaves_.contains({node->last_use, node->id}), "TREE-9", *node,
-           "the index of ghost leaves");
+    expect(leaf == core_.states().ghost().leaves_.contains({node->last_use, node->id}), "TREE-9",
+           *node, "the index of ghost leaves");
   }
-  expect(tokens == core_.ghost_tokens_, "TREE-9", "ghost tokens miscounted");
-  expect(leaves == core_.ghost_leaves_.size(), "TREE-9", "the index lists what is not there");
+  expect(tokens == core_.states().ghost().tokens(), "TREE-9", "ghost tokens miscounted");
+  expect(leaves == core_.states().ghost().leaves_.size(), "TREE-9",
+         "the index lists what is not there");
 }
 
 void TreeChecker::check_lists() {
@@ -214,11 +216,12 @@ void TreeChecker::check_lists() {
     expect(row_order_.contains(node) == !node->state.row.empty(), "TREE-10", *node, "list of rows");
     expect(SnapshotLru::holds(*node) == node->has_snapshot, "TREE-10", *node, "list of snapshots");
   }
-  const auto rows = in_order(core_.with_rows_);
-  const auto snapshots = in_order(core_.with_snapshot_);
-  expect(rows.size() == with_rows && core_.with_rows_.size() == with_rows, "TREE-10",
+  const auto rows = in_order(core_.states().uses().rows());
+  const auto snapshots = in_order(core_.states().uses().snapshots());
+  expect(rows.size() == with_rows && core_.states().uses().rows().size() == with_rows, "TREE-10",
          "the list of rows has another length");
-  expect(snapshots.size() == with_snapshot && core_.with_snapshot_.size() == with_snapshot,
+  expect(snapshots.size() == with_snapshot &&
+             core_.states().uses().snapshots().size() == with_snapshot,
          "TREE-10", "the list of snapshots has another length");
   expect(std::ranges::is_sorted(rows, {}, &Node::last_use), "TREE-10", "rows out of order");
   expect(std::ranges::is_sorted(snapshots, {},

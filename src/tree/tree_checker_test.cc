@@ -13,11 +13,13 @@ struct TokenTreePeer {
 };
 
 struct TreeBreaker {
-  static void lose_ghost_tokens(TreeCore& core) { --core.ghost_tokens_; }
-  static void lose_tokens(TreeCore& core) { --core.token_count_; }
-  static void move_to_newest(TreeCore& core, Node& node) { core.with_rows_.move_to_newest(node); }
+  static void lose_ghost_tokens(TreeCore& core) { --core.states().ghost().tokens_; }
+  static void lose_tokens(TreeCore& core) { --core.nodes().token_count_; }
+  static void move_to_newest(TreeCore& core, Node& node) {
+    core.states().uses().rows_.move_to_newest(node);
+  }
   static void charge(TreeCore& core, const void* object) {
-    core.ledger_.add_user(object, 1, ByteKind::kBlocks, Hold::kEvictable);
+    core.states().ledger_.add_user(object, 1, ByteKind::kBlocks, Hold::kEvictable);
   }
 };
 
@@ -34,7 +36,7 @@ class TreeChecker : public TokenTreeFixture {
     expect_sound(tree_);
   }
   TreeCore& core() { return TokenTreePeer::core(tree_); }
-  Node& node(std::string_view path) { return core().at(at(tree_, path)); }
+  Node& node(std::string_view path) { return core().nodes().at(at(tree_, path)); }
 
   void expect_named(const std::string& invariant) {
     const auto violations = tree_.check();

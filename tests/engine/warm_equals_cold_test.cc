@@ -178,7 +178,7 @@ TEST_P(WarmEqualsColdToo, AfterDamage) {
       places.push_back(snapshot->bytes());
   }
   if (match.node) {
-    for (const auto& use : memory.tree().rows(match.node, match.matched)) {
+    for (const auto& use : memory.tree().path(match.node).rows(match.matched)) {
       places.push_back(use.block->bytes());
     }
   }

@@ -76,7 +76,7 @@ class TreeVerifier {
   // The rows hold what this path computed, and the gaps are where they should be.
   void verify_rows(NodeId node, TokenPos position, const std::vector<PrefixKey>& keys) {
     std::set<TokenPos> present;
-    for (const BlockUse& use : tree_.rows(node, position)) {
+    for (const BlockUse& use : tree_.path(node).rows(position)) {
       for (TokenPos p = use.range.begin; p < use.range.end; ++p) {
         const auto row = static_cast<std::size_t>(p - use.block->range().begin);
         expect(key_in(use.block->bytes(), row) == keys[p + 1], "a row of another prefix");
@@ -84,7 +84,7 @@ class TreeVerifier {
         expect(present.insert(p).second, "a row twice");
       }
     }
-    for (const TokenRange& gap : tree_.gaps(node, position)) {
+    for (const TokenRange& gap : tree_.path(node).gaps(position)) {
       for (TokenPos p = gap.begin; p < gap.end; ++p) {
         expect(present.insert(p).second && !oracle_.at(keys[p + 1]).row, "a gap that is none");
       }
@@ -96,12 +96,12 @@ class TreeVerifier {
     for (const ByteKind kind : {ByteKind::kBlocks, ByteKind::kSnapshots}) {
       expect(tree_.bytes(kind) == oracle_.bytes(kind), "byte totals");
     }
-    expect(tree_.token_count() == oracle_.size(), "token count");
+    expect(tree_.counts().tokens == oracle_.size(), "token count");
     std::uint64_t ghosts = 0;
     for (const auto& [key, spot] : oracle_) {
       if (!spot.row && !spot.snapshot && !spot.pinned && !spot.bytes_deeper) ++ghosts;
     }
-    expect(tree_.ghost_tokens() == ghosts, "ghost tokens");
+    expect(tree_.counts().ghost_tokens == ghosts, "ghost tokens");
   }
 
   void verify_node(NodeId node, const std::vector<PrefixKey>& keys) {
@@ -250,7 +250,7 @@ class TreeVerifier {
     expect(told.own.sum() + told.shared.sum() == tree_.bytes().resident, "their sum");
     Tick before = ~Tick{0};
     for (const HeldConversation& one : told.latest) {
-      const Tokens tokens = tree_.tokens(one.tip);
+      const Tokens tokens = tree_.path(one.tip).tokens();
       const auto tip = tips.find(TreeOracle::keys(one.space, tokens)[one.tokens]);
       expect(tip != tips.end(), "a tip that is none, or twice");
       if (tip == tips.end()) return;

@@ -71,7 +71,7 @@ class TreeWorld {
   // Stamps as the tree does: up to the end of the edge that holds the position.
   void stamp_node(NodeId node) { stamp(keys_of(node), tree_.facts(node).range.end); }
   Keys keys_of(NodeId node) {
-    return TreeOracle::keys(tree_.facts(node).space, tree_.tokens(node));
+    return TreeOracle::keys(tree_.facts(node).space, tree_.path(node).tokens());
   }
   // A node of the tree, or none.
   NodeId random_node() {
@@ -148,7 +148,7 @@ class TreeWorld {
         range.begin + 1 + static_cast<TokenPos>(below(static_cast<unsigned>(range.length())));
     note("attach at " + std::to_string(position));
     const SnapshotPtr made = make_.snapshot(keys, position);
-    const Tokens tokens = tree_.tokens(node);
+    const Tokens tokens = tree_.path(node).tokens();
     const TokenSpan front = TokenSpan(tokens).first(static_cast<std::size_t>(position));
     const Committed there = tree_.commit(
         {.space = tree_.facts(node).space, .tokens = front, .snapshots = {&made, 1}, .now = now_});
@@ -195,7 +195,7 @@ class TreeWorld {
     if (!node) return;
     const TokenRange range = tree_.facts(node).range;
     const Keys keys = keys_of(node);
-    const TokenPos from = one_in(2) ? 0 : range.begin + position_below(tree_.tokens(node));
+    const TokenPos from = one_in(2) ? 0 : range.begin + position_below(tree_.path(node).tokens());
     note("evict rows of [" + std::to_string(range.begin) + ", " + std::to_string(range.end) +
          ") from " + std::to_string(from));
     oracle_.survey();
@@ -236,7 +236,7 @@ class TreeWorld {
     const bool hit = one_in(2);
     note((hit ? "hit at " : "touch at ") + std::to_string(tree_.facts(node).range.end));
     if (!hit) {
-      const Tokens tokens = tree_.tokens(node);
+      const Tokens tokens = tree_.path(node).tokens();
       (void)tree_.commit({.space = tree_.facts(node).space, .tokens = tokens, .now = now_});
     }
     if (hit) tree_.record_hit(node, now_);
@@ -267,7 +267,7 @@ class TreeWorld {
       const Keys keys = keys_of(match.node);
       if (oracle_.at(keys.back()).children == 0) leaves[keys.back()] = keys;
     }
-    if (leaves.empty()) return expect(tree_.ghost_tokens() == 0, "a ghost without leaves");
+    if (leaves.empty()) return expect(tree_.counts().ghost_tokens == 0, "a ghost without leaves");
     Tick oldest = ~Tick{0};
     std::map<PrefixKey, TokenPos> begins;
     for (const auto& [key, keys] : leaves) oldest = std::min(oldest, oracle_.at(key).last_use);
@@ -276,7 +276,7 @@ class TreeWorld {
       if (match.node) begins[keys_of(match.node).back()] = tree_.facts(match.node).range.begin;
     }
     note("trim one leaf");
-    expect(tree_.trim_ghost(tree_.ghost_tokens() - 1) > 0, "nothing was trimmed");
+    expect(tree_.trim_ghost(tree_.counts().ghost_tokens - 1) > 0, "nothing was trimmed");
     int gone = 0;
     for (const auto& [key, keys] : leaves) {
       if (!is_forgotten(keys)) continue;
