@@ -64,7 +64,8 @@ CacheListing survey_cache(tier::DiskStore& store, std::string folder) {
   CacheListing listing{.folder = std::move(folder)};
   const auto notes = store.space_notes();
   std::map<SpaceKey, std::vector<tier::BlobSummary>> by_space;
-  for (const tier::BlobSummary& blob : store.list()) by_space[blob.space].push_back(blob);
+  for (const tier::BlobSummary& blob : store.inventory().blobs())
+    by_space[blob.space].push_back(blob);
   for (const auto& [space, blobs] : by_space) {
     SpaceRow row{.space = space, .blobs = blobs.size(), .used_ms = INT64_MIN};
     if (const auto note = notes.find(space); note != notes.end()) row.note = note->second;
@@ -72,7 +73,7 @@ CacheListing survey_cache(tier::DiskStore& store, std::string folder) {
       row.bytes += blob.bytes;
       row.used_ms = std::max(row.used_ms, blob.used_ms);
     }
-    row.paths = tier::count_paths(store.paths_of(blobs));
+    row.paths = tier::count_paths(store.inventory().paths_of(blobs));
     listing.spaces.push_back(std::move(row));
   }
   std::ranges::stable_sort(listing.spaces, std::greater{}, &SpaceRow::used_ms);

@@ -19,7 +19,7 @@ namespace {
 Result<BlobDetails> examine(tier::DiskStore& store, const tier::BlobKey& key) {
   const auto blob = store.load(key, tier::Verify::kPartsAndDigest);
   if (blob) return details_of(*blob);
-  auto facts = store.facts_of(key);  // of a damaged one, what can still be said
+  auto facts = store.inventory().facts_of(key);  // of a damaged one, what can still be said
   if (!facts || facts->key != key)
     return failure(blob.error().code, "The blob " + key.hex().substr(0, 12) +
                                           " cannot be read: " + blob.error().message +
@@ -34,7 +34,7 @@ Result<BlobDetails> examine(tier::DiskStore& store, const tier::BlobKey& key) {
 Result<CacheAnswer> show_blob(const CacheCommandOptions& options, const CacheCommandWorld& world) {
   auto cache = open_cache(options, world, Access::kLook);
   if (!cache) return cache.error();
-  const auto found = find_blob((*cache)->list(), options.keys.front());
+  const auto found = find_blob((*cache)->inventory().blobs(), options.keys.front());
   if (!found) return found.error();
   auto details = examine(**cache, found->key);
   if (!details) return details.error();

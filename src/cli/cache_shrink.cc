@@ -92,7 +92,7 @@ Result<CacheAnswer> remove_blobs(const CacheCommandOptions& options,
   auto cache = open_cache(options, world, Access::kChange);
   if (!cache) return cache.error();
   tier::DiskStore& store = **cache;
-  const auto keys = chosen(options, store.list());
+  const auto keys = chosen(options, store.inventory().blobs());
   if (!keys) return keys.error();
   if (auto asked = ask_about_all(options, world, store.stats()); !asked) return asked.error();
   const std::uint64_t before = store.stats().blobs();

@@ -72,7 +72,7 @@ Result<CacheAnswer> export_cache(const CacheCommandOptions& options,
   if (!cache) return cache.error();
   std::optional<SpaceKey> space;
   if (!options.space.empty()) {
-    const auto found = find_space((*cache)->list(), options.space);
+    const auto found = find_space((*cache)->inventory().blobs(), options.space);
     if (!found) return found.error();
     space = *found;
   }

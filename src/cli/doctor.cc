@@ -64,8 +64,9 @@ std::optional<UsableStates> states_for(const ServeOptions& options, const Checke
   const cache::Fingerprint facts =
       fingerprint_of(options, {checked.digest, checked.standing.setting,
                                grid_step(options, checked.model.on_gpu), stretched});
-  const cache::FolderSurvey survey = cache::survey_folder(
-      (*folder)->space_totals(), (*folder)->space_notes(), {card.name, facts.describe(), false});
+  const cache::FolderSurvey survey =
+      cache::survey_folder((*folder)->inventory().space_totals(), (*folder)->space_notes(),
+                           {card.name, facts.describe(), false});
   UsableStates states;
   states.usable = states.all = survey.usable;
   for (const cache::FolderSurvey::Rest& rest : survey.rest) {

@@ -142,7 +142,7 @@ void ServerDisk::describe(const std::string& model, const cache::Fingerprint& fa
     }
   };
   tier::DiskStore& store = store_->store();
-  survey_ = cache::survey_folder(store.space_totals(), store.space_notes(),
+  survey_ = cache::survey_folder(store.inventory().space_totals(), store.space_notes(),
                                  {model, facts.describe(), false});
   // A reader does not see what the other server adds, and says nothing of it.
   holds_foreign_ = !survey_.makers.empty() && store_->role() == tier::StoreRole::kWriter;

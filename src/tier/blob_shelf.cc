@@ -1,24 +1,8 @@
 #include "tier/blob_shelf.h"
 
+#include "tier/shelf_survey.h"
+
 namespace holdfast::tier {
-
-namespace {
-
-HeldBlobs::Map held_by(StoreIndex& index, StoreStats& stats, std::int64_t now_ms) {
-  HeldBlobs::Map known;
-  auto listed = index.list_as_is();
-  if (!listed) {
-    stats.note_failure(listed.error().message);
-    index.start_over();
-    return known;
-  }
-  for (const BlobSummary& blob : *listed) {
-    known[blob.key] = HeldBlob::of(blob, std::min(blob.used_ms, now_ms));
-  }
-  return known;
-}
-
-}  // namespace
 
 BlobShelf::BlobShelf(FileSystem& files, ByteCount budget, double tau_s,
                      std::shared_ptr<StoredDepths> depths)
@@ -35,87 +19,11 @@ void BlobShelf::open(StoreRole role, const IndexMaker& make_index, std::int64_t 
   see(now_ms);
   const bool has_index = index.open(make_index, role,
                                     {[this](const BlobKey& key) { return held.contains(key); },
-                                     [this] { return entries_of_held(); }});
+                                     [this] { return ShelfSurvey(*this).entries_of_held(); }});
   std::uint64_t strangers = 0;
-  if (!has_index && !writes()) adopt(blobs.list(strangers));
+  if (!has_index && !writes()) ShelfSurvey(*this).adopt(blobs.list(strangers));
   quarantine.survey();
-  if (writes()) survey();
-}
-
-// Makes the index and the store agree with the folder. What both know with the same size is
-// believed until it is read.
-void BlobShelf::survey() {
-  std::uint64_t strangers = 0;
-  HeldBlobs::Map known = held_by(index, stats, now_ms_);
-  std::vector<BlobFile> unknown;
-  for (const BlobFile& file : blobs.list(strangers)) {
-    const auto found = known.find(file.key);
-    if (found == known.end() || found->second.bytes != file.bytes) {
-      unknown.push_back(file);
-      continue;
-    }
-    held.add(file.key, found->second);
-    known.erase(found);
-  }
-  std::vector<BlobKey> gone;
-  for (const auto& [key, blob] : known) gone.push_back(key);
-  if (!gone.empty()) index.erase(gone);
-  adopt(unknown);
-}
-
-// Takes in files that the index lacks, by their headers.
-void BlobShelf::adopt(const std::vector<BlobFile>& files) {
-  std::vector<IndexEntry> entries;
-  for (const BlobFile& file : files) {
-    if (writes()) held.add(file.key, {.bytes = file.bytes});  // counted, whatever it is
-    auto entry = read_entry(file);
-    if (!entry) continue;
-    if (writes()) {
-      held.remove(file.key);
-      held.add(file.key, HeldBlob::of(entry->facts, entry->used_ms));
-    }
-    entries.push_back(std::move(*entry));
-  }
-  if (!entries.empty()) index.put(entries);
-}
-
-// Nothing for a file that fails; then it is in quarantine, or, where the system failed, held
-// without being known.
-std::optional<IndexEntry> BlobShelf::read_entry(const BlobFile& file) {
-  auto opened = blobs.open(file.key);
-  if (!opened.ok()) {
-    stats.note_failure(io_error("a blob cannot be opened", opened.error).message);
-    return std::nullopt;
-  }
-  FileSource source(*opened.value);
-  auto facts = read_facts(source);
-  if (facts && facts->key == file.key) {
-    const std::int64_t used_ms = std::min(facts->created_ms, now_ms_);
-    return IndexEntry{std::move(*facts), used_ms};
-  }
-  const bool damaged = facts || facts.error().code == ErrorCode::kInvalidArgument ||
-                       facts.error().code == ErrorCode::kUnsupported;
-  const std::string why = facts ? "it is another blob than its name says" : facts.error().message;
-  if (damaged) put_aside(file.key, why);
-  if (!damaged) stats.note_failure(why);
-  return std::nullopt;
-}
-
-// For an index that is made again: what the headers say, and what they cannot.
-std::vector<IndexEntry> BlobShelf::entries_of_held() {
-  std::vector<BlobFile> files;
-  for (const auto& [key, blob] : held.all()) files.push_back({key, blob.bytes});
-  std::vector<IndexEntry> entries;
-  for (const BlobFile& file : files) {
-    auto entry = read_entry(file);
-    if (!entry) continue;
-    if (const HeldBlob* const known = held.find(file.key)) {
-      entry->used_ms = known->used_ms;
-      entry->facts.saves = known->saves;
-    }
-    entries.push_back(std::move(*entry));
-  }
-  return entries;
+  if (writes()) ShelfSurvey(*this).agree();
 }
 
 // --- what is there -----------------------------------------------------------------------
@@ -209,8 +117,8 @@ Result<Blob> BlobShelf::read(const BlobKey& key, Verify verify) {
   return blob;
 }
 
-// It failed a check: nobody is to be offered it again. The note is more than there was before;
-// where it has no room, older ones go, and at the worst the file itself.
+// The note is more than there was before; where it has no room, older ones go, and at the worst
+// the file itself.
 void BlobShelf::put_aside(const BlobKey& key, const std::string& why) {
   ++stats.quarantined;
   stats.last_failure = key.hex().substr(0, 12) + ": " + why;

@@ -5,10 +5,10 @@
 //   index        how they are found by tokens      a convenience
 //   quarantine   files that failed a check
 //
-// Whoever opens a folder for writing compares them (survey()), reads the headers of what the index
-// lacks, and forgets what is not there. So a crash costs at most what was being written, and a lost
-// index the time to read the headers. What fails a check moves to quarantine; a reader, which
-// changes nothing, keeps that to itself.
+// Whoever opens a folder for writing compares them (shelf_survey.h), reads the headers of what the
+// index lacks, and forgets what is not there. So a crash costs at most what was being written, and
+// a lost index the time to read the headers. What fails a check moves to quarantine; a reader,
+// which changes nothing, keeps that to itself.
 //
 // Invariants, verified by check() with those of its parts (of a writer that is alone in its
 // folder):
@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -76,17 +75,14 @@ class BlobShelf {
 
   // The whole blob. What is damaged is in quarantine then, and what is not there is forgotten.
   [[nodiscard]] Result<Blob> read(const BlobKey& key, Verify verify);
+  // It failed a check: nobody is offered it again.
+  void put_aside(const BlobKey& key, const std::string& why);
   // Nothing of this space is offered again.
   void distrust(SpaceKey space, const std::string& why);
 
   [[nodiscard]] std::vector<std::string> check();
 
  private:
-  void survey();
-  void adopt(const std::vector<BlobFile>& files);
-  [[nodiscard]] std::optional<IndexEntry> read_entry(const BlobFile& file);
-  [[nodiscard]] std::vector<IndexEntry> entries_of_held();
-  void put_aside(const BlobKey& key, const std::string& why);
   void move_aside(const BlobFile& blob, const std::string& why);
 
   const ByteCount budget_;

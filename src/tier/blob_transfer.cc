@@ -57,7 +57,7 @@ std::map<SpaceKey, SpaceNote> read_notes(std::span<const std::byte> text) {
 // --- export ------------------------------------------------------------------------------
 
 std::vector<BlobSummary> in_order(DiskStore& store, std::optional<SpaceKey> space) {
-  std::vector<BlobSummary> blobs = store.list();
+  std::vector<BlobSummary> blobs = store.inventory().blobs();
   std::erase_if(blobs, [&](const BlobSummary& blob) { return space && blob.space != *space; });
   std::ranges::sort(blobs, {}, [](const BlobSummary& blob) {
     return std::tuple(blob.space, blob.range.end, blob.range.begin, blob.key);

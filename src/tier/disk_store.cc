@@ -19,34 +19,15 @@ DiskStore::DiskStore(FileSystem& files, DiskOptions options)
 Result<std::unique_ptr<DiskStore>> DiskStore::open(FileSystem& files, DiskOptions options,
                                                    std::int64_t now_ms) {
   std::unique_ptr<DiskStore> store(new DiskStore(files, std::move(options)));
-  if (auto taken = store->take_role(now_ms); !taken) return taken.error();
+  store->shelf_.see(now_ms);
+  auto lock = take_folder(files, store->options_.role);
+  if (!lock) return lock.error();
+  store->lock_ = std::move(*lock);
   const StoreRole role = store->lock_ != nullptr ? StoreRole::kWriter : StoreRole::kReader;
+  if (role == StoreRole::kWriter) store->shelf_.blobs.empty_tmp();
   store->shelf_.open(role, store->options_.make_index, now_ms);
   if (store->writes()) store->shrink_to(store->budget(), now_ms);
   return store;
-}
-
-// A folder that cannot be written to can still be read.
-Result<void> DiskStore::take_role(std::int64_t now_ms) {
-  shelf_.see(now_ms);
-  const auto folder = inspect_folder(files_);
-  if (!folder) return folder.error();
-  if (options_.role == StoreRole::kReader) {
-    if (*folder == FolderKind::kNew)
-      return Error{ErrorCode::kNotFound, "there is no cache in " + files_.root(), {}};
-    return {};
-  }
-  auto held = uninterrupted([&] { return files_.lock("lock"); });
-  const bool reader = held.error == EWOULDBLOCK || (*folder == FolderKind::kOurs &&
-                                                    (held.error == EROFS || held.error == EACCES));
-  if (reader) return {};
-  if (!held.ok()) return io_error("the cache folder cannot be locked", held.error);
-  const auto again = inspect_folder(files_);  // another may have been making it until now
-  if (!again) return again.error();
-  lock_ = std::move(held.value);
-  if (auto prepared = prepare_folder(files_, *again); !prepared) return prepared.error();
-  shelf_.blobs.empty_tmp();
-  return {};
 }
 
 // --- putting -----------------------------------------------------------------------------
@@ -192,19 +173,13 @@ VerifyReport DiskStore::verify(const VerifyProgress& progress, Rebuild rebuild) 
   return report;
 }
 
-std::set<SpaceKey> DiskStore::used_spaces() {
-  std::set<SpaceKey> used;
-  for (const BlobSummary& blob : list()) used.insert(blob.space);
-  return used;
-}
-
 Result<void> DiskStore::describe_space(SpaceKey space, const SpaceNote& note) {
   if (!writes()) return {};
-  return notes_.describe(space, note, [this] { return used_spaces(); });
+  return notes_.describe(space, note, [this] { return inventory().spaces(); });
 }
 
 std::uint64_t DiskStore::tidy_space_notes() {
-  return writes() ? notes_.tidy([this] { return used_spaces(); }) : 0;
+  return writes() ? notes_.tidy([this] { return inventory().spaces(); }) : 0;
 }
 
 std::vector<std::string> DiskStore::check() {

@@ -37,7 +37,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +50,7 @@
 #include "tier/file_system.h"
 #include "tier/space_note.h"
 #include "tier/space_notes.h"
+#include "tier/store_inventory.h"
 #include "tier/store_verifier.h"
 #include "tier/stored_depths.h"
 
@@ -107,18 +107,12 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] Result<PutAnswer> put(const Blob& blob, Moment moment);
   // A blob by its name.
   [[nodiscard]] Result<Blob> load(const BlobKey& key, Verify verify = Verify::kParts);
-  // What its header says, even if its content is damaged. Changes nothing. Errors as of load().
-  [[nodiscard]] Result<BlobFacts> facts_of(const BlobKey& key);
   // Returns the bytes freed; what is not there frees none.
   ByteCount remove(std::span<const BlobKey> keys);
   // Removes what is in quarantine. Returns the bytes freed.
   ByteCount discard_quarantine();
 
-  [[nodiscard]] std::vector<BlobSummary> list() { return shelf_.list(); }
-  // What each space has, by space: as the index says, without a look at each blob.
-  [[nodiscard]] std::vector<SpaceTotal> space_totals();
-  // Where these stand, their tokens included. REQUIRES: all of one space, from list().
-  [[nodiscard]] std::vector<BlobPath> paths_of(std::span<const BlobSummary> blobs);
+  [[nodiscard]] StoreInventory inventory() { return StoreInventory(shelf_); }
 
   // --- notes on spaces, for people (space_notes.h) ---
   // Durable when it is answered; what is there already costs nothing from the second call on.
@@ -139,17 +133,14 @@ class DiskStore final : public BlobStore {
 
  private:
   DiskStore(FileSystem& files, DiskOptions options);
-  [[nodiscard]] Result<void> take_role(std::int64_t now_ms);
 
   template <typename AnyBlob>
   [[nodiscard]] Result<PutAnswer> put_any(const AnyBlob& blob, Moment moment);
   [[nodiscard]] std::optional<PutAnswer> answer_unread(const BlobFacts& facts, Moment moment);
   [[nodiscard]] bool make_room(ByteCount bytes, double value, Moment moment);
   void use(const BlobKey& key, std::int64_t used_ms);
-  void sort_in(StoreMatch& match, const std::vector<IndexEntry>& entries) const;
   [[nodiscard]] Result<Blob> load_for(const StoreMatch& match, const BlobKey& key, TokenPos end);
   [[nodiscard]] bool writes() const { return shelf_.writes(); }
-  [[nodiscard]] std::set<SpaceKey> used_spaces();
 
   FileSystem& files_;
   const DiskOptions options_;

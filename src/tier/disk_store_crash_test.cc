@@ -184,7 +184,7 @@ class CrashWorld {
     for (const std::string& wrong : store_->check()) return wrong;
     if (std::string failure = look(); !failure.empty()) return failure;
     std::set<BlobKey> there;
-    for (const BlobSummary& blob : store_->list()) {
+    for (const BlobSummary& blob : store_->inventory().blobs()) {
       there.insert(blob.key);
       const auto loaded = store_->load(blob.key);
       if (loaded && !truth_.right(blob.key, file_of(*loaded))) return "a wrong blob";

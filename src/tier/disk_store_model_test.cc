@@ -138,7 +138,7 @@ class World {
   [[nodiscard]] std::string verify() {
     for (const std::string& wrong : store_->check()) return wrong;
     std::vector<BlobKey> keys;
-    for (const BlobSummary& blob : store_->list()) keys.push_back(blob.key);
+    for (const BlobSummary& blob : store_->inventory().blobs()) keys.push_back(blob.key);
     std::vector<BlobKey> wanted;
     for (const auto& [key, known] : model_.held) wanted.push_back(key);
     if (keys != wanted) return "holds other blobs than the model";

@@ -1,57 +1,10 @@
 // Finding and loading what a folder holds.
-#include <algorithm>
-#include <unordered_set>
-
-#include "base/check.h"
 #include "tier/disk_store.h"
+#include "tier/store_match.h"
 
 namespace holdfast::tier {
 
-namespace {
-
-// How far a blob's tokens agree with a prompt: a position, 0 if not even its anchor does.
-TokenPos agreed_end(const BlobPath& path, TokenSpan tokens, std::span<const PathName> anchors) {
-  const auto cell = static_cast<std::size_t>(path.first() / kBlockTokens);
-  if (cell >= anchors.size() || anchors[cell] != path.anchor) return 0;
-  const TokenSpan rest = tokens.subspan(static_cast<std::size_t>(path.first()));
-  return path.first() + common_prefix(path.tokens, rest);
-}
-
-// The fewest of them that cover what can be covered from 0 on: of those that begin early
-// enough always the one that reaches furthest.
-void cover(std::vector<RowsHit> all, StoreMatch& match) {
-  std::ranges::sort(all, {}, [](const RowsHit& hit) { return hit.range.begin; });
-  for (std::size_t at = 0;;) {
-    const RowsHit* best = nullptr;
-    for (; at < all.size() && all[at].range.begin <= match.covered; ++at) {
-      if (best == nullptr || all[at].range.end > best->range.end) best = &all[at];
-    }
-    // Those that begin later have not been seen; the best of those seen is enough.
-    if (best == nullptr || best->range.end <= match.covered) return;
-    match.rows.push_back(*best);
-    match.covered = best->range.end;
-  }
-}
-
-}  // namespace
-
 // --- finding -----------------------------------------------------------------------------
-
-void DiskStore::sort_in(StoreMatch& match, const std::vector<IndexEntry>& entries) const {
-  std::vector<RowsHit> rows;
-  for (const IndexEntry& entry : entries) {
-    const BlobFacts& facts = entry.facts;
-    const TokenRange range = facts.path.range;
-    if (!shelf_.is_offered(facts.key)) continue;
-    const TokenPos end = agreed_end(facts.path, match.tokens, match.anchors);
-    if (facts.kind == BlobKind::kRows && end > range.begin)
-      rows.push_back({facts.key, {range.begin, end}, facts.bytes, facts.saves, end == range.end});
-    if (facts.kind == BlobKind::kPlace && end == range.end)
-      match.places.push_back({facts.key, end, facts.bytes, facts.saves, facts.marks, facts.logits});
-  }
-  std::ranges::sort(match.places, {}, &PlaceHit::position);
-  cover(std::move(rows), match);
-}
 
 StoreMatch DiskStore::lookup(SpaceKey space, TokenSpan tokens) {
   StoreMatch match;
@@ -61,7 +14,9 @@ StoreMatch DiskStore::lookup(SpaceKey space, TokenSpan tokens) {
   names.append(tokens);
   match.anchors = names.anchors();
   const auto entries = shelf_.index.along(space, match.anchors);
-  if (entries) sort_in(match, *entries);
+  if (entries) {
+    sort_in(match, *entries, [this](const BlobKey& key) { return shelf_.is_offered(key); });
+  }
   return match;
 }
 
@@ -74,13 +29,6 @@ Result<Blob> DiskStore::load(const BlobKey& key, Verify verify) {
     shelf_.stats.loaded_bytes += blob->facts.bytes;
   }
   return blob;
-}
-
-Result<BlobFacts> DiskStore::facts_of(const BlobKey& key) {
-  auto opened = shelf_.blobs.open(key);
-  if (!opened.ok()) return io_error("the blob cannot be opened", opened.error);
-  FileSource source(*opened.value);
-  return read_facts(source);
 }
 
 // The index said that this blob agrees with the prompt up to `end`. The blob has the last word.
@@ -111,31 +59,6 @@ Result<PlaceBlob> DiskStore::load(const StoreMatch& match, const PlaceHit& hit) 
   if (place == nullptr || place->path.range.end != hit.position)
     return Error{ErrorCode::kNotFound, "the blob is of another place", {}};
   return std::move(*place);
-}
-
-std::vector<SpaceTotal> DiskStore::space_totals() {
-  auto totals = shelf_.index.totals();
-  if (!totals) return {};
-  std::ranges::sort(*totals, {}, &SpaceTotal::space);
-  return std::move(*totals);
-}
-
-std::vector<BlobPath> DiskStore::paths_of(std::span<const BlobSummary> blobs) {
-  if (blobs.empty()) return {};
-  std::unordered_set<BlobKey, BlobKeyHash> wanted;
-  std::vector<PathName> anchors;
-  for (const BlobSummary& blob : blobs) {
-    wanted.insert(blob.key);
-    anchors.push_back(blob.anchor);
-  }
-  std::ranges::sort(anchors);
-  anchors.erase(std::unique(anchors.begin(), anchors.end()), anchors.end());
-  const auto entries = shelf_.index.along(blobs.front().space, anchors);
-  std::vector<BlobPath> paths;
-  for (const IndexEntry& entry : entries ? *entries : std::vector<IndexEntry>{}) {
-    if (wanted.contains(entry.facts.key)) paths.push_back(entry.facts.path);
-  }
-  return paths;
 }
 
 }  // namespace holdfast::tier

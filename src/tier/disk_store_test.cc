@@ -158,7 +158,7 @@ TEST_F(DiskStoreTest, AnInvalidBlobIsAnErrorAndNothingElse) {
 
 // --- the budget ---------------------------------------------------------------------------
 
-TEST_F(DiskStoreTest, D1TheLeastValuableMakesRoom) {
+TEST_F(DiskStoreTest, STORE1TheLeastValuableMakesRoom) {
   const ByteCount one = outline(maker_.place(100))->bytes;
   reopen(3 * one + one / 2);
   for (const TokenPos position : {100, 101, 102}) {
@@ -396,10 +396,10 @@ TEST_F(DiskStoreIndexTest, UnknownBlobsAreAdopted) {
 TEST_F(DiskStoreIndexTest, ADamagedIndexIsMadeAnewToAddUpSpaces) {
   put(maker_.rows({0, 100}));
   damaged_ = 1;
-  ASSERT_EQ(store_->space_totals().size(), 1U);
+  ASSERT_EQ(store_->inventory().space_totals().size(), 1U);
   EXPECT_EQ(store_->stats().index_rebuilds, 1U);
   damaged_ = 2;
-  EXPECT_LE(store_->space_totals().size(), 1U);  // another in its place, or none
+  EXPECT_LE(store_->inventory().space_totals().size(), 1U);  // another in its place, or none
   expect_sound();
 }
 
@@ -425,7 +425,7 @@ TEST_F(DiskStoreIndexTest, ADamagedIndexIsMadeAnew) {
     damaged_ = damage;
     EXPECT_EQ(put(maker_.place(64 + damage)), PutAnswer::kStored);
     damaged_ = damage;
-    EXPECT_EQ(store_->list().size(), 1U + static_cast<std::size_t>(damage));
+    EXPECT_EQ(store_->inventory().blobs().size(), 1U + static_cast<std::size_t>(damage));
     damaged_ = damage;
     reopen();
     EXPECT_EQ(store_->lookup(kSpace, maker_.path()).covered, 100);

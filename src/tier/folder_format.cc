@@ -80,6 +80,26 @@ Result<void> prepare_folder(FileSystem& files, FolderKind kind) {
   return {};
 }
 
+Result<std::unique_ptr<FileLock>> take_folder(FileSystem& files, StoreRole wanted) {
+  using Lock = std::unique_ptr<FileLock>;
+  const auto folder = inspect_folder(files);
+  if (!folder) return folder.error();
+  if (wanted == StoreRole::kReader) {
+    if (*folder == FolderKind::kNew)
+      return Error{ErrorCode::kNotFound, "there is no cache in " + files.root(), {}};
+    return Lock();
+  }
+  auto held = uninterrupted([&] { return files.lock("lock"); });
+  const bool reader = held.error == EWOULDBLOCK || (*folder == FolderKind::kOurs &&
+                                                    (held.error == EROFS || held.error == EACCES));
+  if (reader) return Lock();
+  if (!held.ok()) return io_error("the cache folder cannot be locked", held.error);
+  const auto again = inspect_folder(files);  // another may have been making it until now
+  if (!again) return again.error();
+  if (auto prepared = prepare_folder(files, *again); !prepared) return prepared.error();
+  return std::move(held.value);
+}
+
 void mend_folder(FileSystem& files) {
   const auto text = read_text(files, "FORMAT", kFormatBytesMax);
   if (!text && text.error().code == ErrorCode::kNotFound) static_cast<void>(write_format(files));

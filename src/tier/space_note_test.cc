@@ -122,15 +122,15 @@ TEST_F(SpaceNotesOfAStore, TidyRemovesThoseWithoutBlobs) {
 }
 
 TEST_F(SpaceNotesOfAStore, SpacesAreAddedUp) {
-  EXPECT_TRUE(store_->space_totals().empty());
+  EXPECT_TRUE(store_->inventory().space_totals().empty());
   put(kSpace);
   put(kOther);
   ByteCount bytes = 0;
-  for (const SpaceTotal& total : store_->space_totals()) {
+  for (const SpaceTotal& total : store_->inventory().space_totals()) {
     EXPECT_EQ(total.blobs, 1U);
     bytes += total.bytes;
   }
-  EXPECT_EQ(store_->space_totals().size(), 2U);
+  EXPECT_EQ(store_->inventory().space_totals().size(), 2U);
   EXPECT_EQ(bytes, store_->stats().bytes());
 }
 
