@@ -127,10 +127,11 @@ Result<Cell> run_policy(Policy& policy, const PolicySetup& setup,
     const Served served = policy.serve(turn);
     us.push_back(static_cast<float>(seconds_since(begin) * 1e6));
     if (served.reused < 0 || served.reused > setup.trie->reusable(i)) {
-      return broken(turn, "Y1: more was reused than there was");
+      return broken(turn, "CACHEMODEL-1: more was reused than there was");
     }
     cell.held_most = std::max(cell.held_most, policy.held());
-    if (cell.held_most > setup.budget) return broken(turn, "Y2: more is held than the budget");
+    if (cell.held_most > setup.budget)
+      return broken(turn, "CACHEMODEL-2: more is held than the budget");
     add_reuse(cell, setup, served.reused);
     cell.written_bytes += static_cast<double>(served.written);
     cell.states += served.states;

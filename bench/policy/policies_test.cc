@@ -57,7 +57,7 @@ TEST_P(RandomWords, PathsCompareAsTokensDo) {
   }
 }
 
-// Y1 and Y2 are verified by run_cell(); nobody beats the bound, and who knows the future
+// CACHEMODEL-1 and CACHEMODEL-2 are verified by run_cell(); nobody beats the bound, and who knows the future
 // stays within it.
 TEST_P(RandomWords, EveryPolicyStaysWithinItsBudgetAndBelowTheBound) {
   const Workload workload = random_words(GetParam(), 300);

@@ -68,7 +68,7 @@ TEST(HttpRequestReader, ReadsTheSameHoweverTheBytesArrive) {
   }
 }
 
-TEST(HttpRequestReader, R2AnAnnouncedBodyTooLargeFailsBeforeItArrives) {
+TEST(HttpRequestReader, READER2AnAnnouncedBodyTooLargeFailsBeforeItArrives) {
   HttpRequestReader reader(kLimits);
   (void)reader.put("POST / HTTP/1.1\r\nContent-Length: 1001\r\n\r\n");
   ASSERT_TRUE(reader.failure());

@@ -274,7 +274,7 @@ TEST_F(HttpServerTest, NoContentHasNoBodyAndNoLength) {
 
 // ------------------------------------------------------------------ limits
 
-TEST_F(HttpServerTest, L1HeaderTooLargeGets431) {
+TEST_F(HttpServerTest, HTTP1HeaderTooLargeGets431) {
   options_.header_bytes_max = 1000;
   start();
   for (const std::size_t piece : {10, 2000, 100'000}) {
@@ -287,7 +287,7 @@ TEST_F(HttpServerTest, L1HeaderTooLargeGets431) {
   }
 }
 
-TEST_F(HttpServerTest, L1HeaderNotCompleteInTimeGets408) {
+TEST_F(HttpServerTest, HTTP1HeaderNotCompleteInTimeGets408) {
   options_.header_timeout = seconds(1);
   start();
   TestClient silent(port());
@@ -314,7 +314,7 @@ TEST_F(HttpServerTest, IdleConnectionIsClosedWithoutAWord) {
   EXPECT_TRUE(client.sees_end());
 }
 
-TEST_F(HttpServerTest, L2BodyTooLargeGets413) {
+TEST_F(HttpServerTest, HTTP2BodyTooLargeGets413) {
   options_.body_bytes_max = 1000;
   start();
   TestClient announced(port());
@@ -331,7 +331,7 @@ TEST_F(HttpServerTest, L2BodyTooLargeGets413) {
   EXPECT_EQ(413, expecting.read_answer().status);
 }
 
-TEST_F(HttpServerTest, L2ClientThatWritesItAllFirstStillReadsThe413) {
+TEST_F(HttpServerTest, HTTP2ClientThatWritesItAllFirstStillReadsThe413) {
   options_.body_bytes_max = 1000;
   start();
   TestClient client(port());
@@ -372,7 +372,7 @@ TEST_F(HttpServerTest, EndlessChunkExtensionIsNotCollected) {
   EXPECT_EQ(431, client.read_answer().status);
 }
 
-TEST_F(HttpServerTest, L3OneConnectionTooManyGets503) {
+TEST_F(HttpServerTest, HTTP3OneConnectionTooManyGets503) {
   options_.connections_max = 2;
   start();
   TestClient first(port());
@@ -388,7 +388,7 @@ TEST_F(HttpServerTest, L3OneConnectionTooManyGets503) {
   EXPECT_EQ(200, fourth.get("/echo").status);
 }
 
-TEST_F(HttpServerTest, L4ClientThatReadsTooSlowlyIsDropped) {
+TEST_F(HttpServerTest, HTTP4ClientThatReadsTooSlowlyIsDropped) {
   options_.send_buffer_max = 256 * 1024;
   routes_["/flood"] = [this](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
     Gate told(*server_);
@@ -409,7 +409,7 @@ TEST_F(HttpServerTest, L4ClientThatReadsTooSlowlyIsDropped) {
   wait_for_connection_count(0);
 }
 
-TEST_F(HttpServerTest, L4PieceLargerThanTheBufferIsRefusedAndTold) {
+TEST_F(HttpServerTest, HTTP4PieceLargerThanTheBufferIsRefusedAndTold) {
   options_.send_buffer_max = 1000;
   routes_["/big"] = [this](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
     Gate told(*server_);
@@ -430,7 +430,7 @@ TEST_F(HttpServerTest, L4PieceLargerThanTheBufferIsRefusedAndTold) {
   EXPECT_TRUE(gone_.wait());
 }
 
-TEST_F(HttpServerTest, L4WholeAnswerMayBeLargerThanTheBuffer) {
+TEST_F(HttpServerTest, HTTP4WholeAnswerMayBeLargerThanTheBuffer) {
   options_.send_buffer_max = 1000;
   routes_["/whole"] = [](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
     co_await out.send(text(std::string(8'000'000, 'x')));
@@ -439,7 +439,7 @@ TEST_F(HttpServerTest, L4WholeAnswerMayBeLargerThanTheBuffer) {
   EXPECT_EQ(8'000'000u, TestClient(port()).get("/whole").body.size());
 }
 
-TEST_F(HttpServerTest, L5ClientThatTakesNothingIsDropped) {
+TEST_F(HttpServerTest, HTTP5ClientThatTakesNothingIsDropped) {
   options_.write_timeout = seconds(1);
   options_.send_buffer_max = 64 * 1024 * 1024;
   routes_["/flood"] = [this](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
@@ -507,7 +507,7 @@ TEST_F(HttpServerTest, StreamArrivesPieceByPieceAndEnds) {
   EXPECT_EQ("GET ", client.get("/echo").body);
 }
 
-TEST_F(HttpServerTest, Http10StreamIsUnchunkedAndEndsWithTheConnection) {
+TEST_F(HttpServerTest, HttpOneZeroStreamIsUnchunkedAndEndsWithTheConnection) {
   routes_["/stream"] = [](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
     co_await out.begin_stream(text("one"));
     co_await out.write("two");
@@ -522,7 +522,7 @@ TEST_F(HttpServerTest, Http10StreamIsUnchunkedAndEndsWithTheConnection) {
   EXPECT_EQ("onetwo", client.read_to_end());
 }
 
-TEST_F(HttpServerTest, Http10KeepsAliveOnlyWhenAsked) {
+TEST_F(HttpServerTest, HttpOneZeroKeepsAliveOnlyWhenAsked) {
   start();
   TestClient client(port());
   client.send("GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");

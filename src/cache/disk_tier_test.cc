@@ -156,7 +156,7 @@ TEST_F(DiskTierTest, OnlySoManyPathsWait) {
 
 // Cores first: the waypoints of several paths wait, and no more paths than may, each until one that
 // goes on from it is begun.
-TEST_F(DiskTierTest, WRITER2StepsWaitForCores) {
+TEST_F(DiskTierTest, PATHWRITER2WaypointsWaitForCores) {
   DiskTierOptions options;
   options.paths_max = 2;
   open(options);
