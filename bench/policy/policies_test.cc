@@ -57,8 +57,8 @@ TEST_P(RandomWords, PathsCompareAsTokensDo) {
   }
 }
 
-// CACHEMODEL-1 and CACHEMODEL-2 are verified by run_cell(); nobody beats the bound, and who knows the future
-// stays within it.
+// CACHEMODEL-1 and CACHEMODEL-2 are verified by run_cell(); nobody beats the bound, and who knows
+// the future stays within it.
 TEST_P(RandomWords, EveryPolicyStaysWithinItsBudgetAndBelowTheBound) {
   const Workload workload = random_words(GetParam(), 300);
   const PathTrie trie(workload);
