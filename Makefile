@@ -7,11 +7,12 @@ JOBS ?= $(shell nproc)
 export LLAMA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench format lint asan tsan clean
+.PHONY: help run test agents build bench format lint asan tsan clean
 
 help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
 	@echo "make test                       build, then run every test"
+	@echo "make agents                     seven real coding agents with the pocket model, in 20 minutes (AGENTS=claude,codex: these)"
 	@echo "make build                      leaves build/holdfast"
 	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
 	@echo "make format                     rewrite the sources with clang-format"
@@ -38,6 +39,11 @@ test:
 	@scripts/setup.sh build test
 	$(call configure,release,all)
 	@scripts/test.sh build
+
+agents:
+	@scripts/setup.sh build test
+	$(call configure,release,all)
+	@scripts/agents.sh build
 
 bench:
 	@scripts/setup.sh build test

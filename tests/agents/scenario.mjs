@@ -15,8 +15,13 @@ function expectEndpoints(place, turn) {
 }
 
 function expectReuse(turn, least, what) {
-  const enough = turn.reuse >= least;
-  assert.ok(enough, `${what}: ${turn.summary}, which is less than ${least * 100}%`);
+  if (turn.reuse >= least) return;
+  const differences = turn.asked.map(({ receipt: { difference, missing } }) =>
+    JSON.stringify({ difference, missing }, null, 2));
+  assert.fail(
+    `${what}: ${turn.summary}, which is less than ${least * 100}%. What was known and what was ` +
+      `sent part here:\n${differences.join('\n')}`,
+  );
 }
 
 // One turn that must go well. `least`: the share of the prompt that must be reused.
@@ -29,14 +34,21 @@ export async function goodTurn(place, kind, prompt, { session, least = 0, log = 
   return turn;
 }
 
-// The rest of a scenario after its first turn.
+// The rest of a scenario after its first turn. Greetings, because the pocket model answers those
+// and makes something up for most else.
 export async function continueAndRestart(place, first, log) {
   const session = place.agent.session(first.stdout, place.home);
   const same = { session, least: sameSession, log };
-  await goodTurn(place, 'next', 'What is my cat called?', same);
-  await goodTurn(place, 'resume', 'And what did I ask first?', same);
-  await goodTurn(place, 'first', 'My dog is called Rex.', { least: newSession, log });
+  await goodTurn(place, 'next', 'How are you?', same);
+  await goodTurn(place, 'resume', 'Thank you!', same);
+  await goodTurn(place, 'first', 'Hello again!', { least: newSession, log });
   await place.restartServer();
-  await goodTurn(place, 'resume', 'Say it once more.', same);
-  await goodTurn(place, 'first', 'My bird is called Pip.', { least: newSession, log });
+  await goodTurn(place, 'resume', 'Good bye!', same);
+  await goodTurn(place, 'first', 'Good morning!', { least: newSession, log });
+}
+
+// Nothing was sent elsewhere, or wanted to be, but for what an agent tries whatever it is told.
+export function expectNoKnocks({ agent, trap }) {
+  const unknown = trap.hosts.filter((host) => !agent.stillTries?.test(host));
+  assert.deepEqual(unknown, [], `${agent.name} wanted to reach others`);
 }

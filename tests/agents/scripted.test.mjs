@@ -1,12 +1,12 @@
 // Claude Code and Codex with a model that follows a script, behind the real server: a round trip
 // through a tool that changes a file, two turns, a resume, new sessions, and a restart.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
 import { agents } from './agents.mjs';
-import { continueAndRestart, goodTurn, sameSession } from './scenario.mjs';
+import { continueAndRestart, expectNoKnocks, goodTurn, sameSession } from './scenario.mjs';
 import { Workplace } from './workplace.mjs';
 
 const names = (process.env.AGENTS ?? 'claude,codex').split(',');
@@ -37,8 +37,11 @@ describe('an agent whose model calls tools', () => {
         // The request that carries the tool's result back.
         const { receipt } = first.asked.find(({ requestText }) => requestText.includes(agent.tool.result));
         assert.ok(receipt.restored_tokens >= sameSession * receipt.prompt_tokens, first.summary);
+        // An agent that writes `git status` into its system prompt begins to differ there when it is
+        // started again: nothing that a server could help.
+        if (agent.statusInPrompt) rmSync(join(place.repository, 'cat.txt'));
         await continueAndRestart(place, first, log);
-        assert.deepEqual(place.trap.hosts, []);
+        expectNoKnocks(place);
       } finally {
         await place.close();
       }
