@@ -93,7 +93,9 @@ ServerAnswer ask_server(const std::string& url, const std::string& key) {
         body.append(piece);
       });
   if (!answer && answer.error().code == ErrorCode::kUnavailable) return {};
-  if (!answer) return other("The server at " + url + ": " + answer.error().message);
+  if (!answer)
+    return {.state = State::kBrokenOff,
+            .said = "The server at " + url + ": " + answer.error().message};
   return read_models_answer(answer->status, body.empty() ? answer->body : body, url, key);
 }
 
@@ -195,8 +197,10 @@ Result<void> LaunchServer::wait_until_ready(const std::string& what) {
       facts_ = answer.facts;
       return {};
     }
+    // A server of ours that fails closes connections before it ends; then its log says why.
     const bool gone = answer.state == State::kNobody && !child_;
-    if (gone || answer.state == State::kOther) {
+    const bool lost = answer.state == State::kBrokenOff && !child_;
+    if (gone || lost || answer.state == State::kOther) {
       bar.abandon();
       return Error{ErrorCode::kUnavailable,
                    gone ? "The server at " + url_ + " has ended." : answer.said, ""};

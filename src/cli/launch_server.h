@@ -13,10 +13,11 @@ namespace holdfast::cli {
 
 struct ServerAnswer {
   enum class State {
-    kNobody,   // nothing listens there
-    kLoading,  // it has no model yet; `progress` says how far it is
-    kReady,    // `facts` hold
-    kOther,    // something is there and cannot be used; `said` is a sentence about it
+    kNobody,     // nothing listens there
+    kLoading,    // it has no model yet; `progress` says how far it is
+    kReady,      // `facts` hold
+    kBrokenOff,  // the connection failed before an answer; `said` is a sentence about it
+    kOther,      // something is there and cannot be used; `said` is a sentence about it
   };
   State state = State::kNobody;
   double progress = 0.0;

@@ -149,7 +149,7 @@ describe('the log', () => {
     const path = join(temporaryFolder(), 'log');
     closeSync(openSync(path, 'w'));
     await withServer(['--log-file', path], async (server) => ask(server.client(), 'Hello!'));
-    assert.match(readFileSync(path, 'utf8'), /ready at .*request done.*stopped/s);
+    assert.match(readFileSync(path, 'utf8'), /ready at .*request method=POST.*stopped/s);
     const { stderr } = await run(['serve', '--port', '0', '--log-format', 'json', '-m', '/no/such']);
     const lines = stderr.trim().split('\n').map((line) => JSON.parse(line));
     assert.ok(lines.some((line) => line.level === 'error'));
