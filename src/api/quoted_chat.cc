@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,12 +88,16 @@ engine::Reply reply_of(const Json& message) {
 class Quoting {
  public:
   Quoting(const Backend& backend, const ChatRequest& request, SpaceKey space)
-      : backend_(backend), request_(request), space_(space) {}
+      : backend_(backend),
+        request_(request),
+        space_(space),
+        tokens_left_(kQuotedContexts * backend.context_tokens) {}
 
   QuotedChat quote(engine::RenderedChat chat) {
     QuotedChat result{std::move(chat), {}, 0, 0};
     // Decoding made this text, so that it can be read again.
     if (auto messages = parse_json(request_.input.messages_json)) messages_ = std::move(*messages);
+    number_assistants();
     find_answers(result);
     restore_thoughts(result.chat);
     fit_answers(result);
@@ -117,9 +122,15 @@ class Quoting {
         ignore(reading.fate, result);
         continue;
       }
+      if (!names_.insert(reading.name->bytes).second) {
+        ignore(AnswerIdFate::kSurplus, result);
+        continue;
+      }
       auto answer = backend_.history->find_named(space_, *reading.name);
       if (!answer) {
         ignore(AnswerIdFate::kStale, result);
+      } else if (length_of(answer->ids) > tokens_left_) {
+        ignore(AnswerIdFate::kSurplus, result);
       } else if (!take(ref, std::move(*answer), *result.chat.format)) {
         ignore(AnswerIdFate::kEdited, result);
       }
@@ -131,6 +142,7 @@ class Quoting {
   bool take(const AnswerRef& ref, tier::RememberedAnswer answer,
             const engine::ReplyFormat& format) {
     if (ref.message >= messages_.size()) return false;
+    tokens_left_ -= length_of(answer.ids);
     Json& message = messages_[ref.message];
     std::string sampled = backend_.text->detokenize(answer.ids);
     engine::Reply reply = read_reply(*backend_.text, format, sampled);
@@ -143,14 +155,15 @@ class Quoting {
       thoughts_restored_ = true;
     }
     found_.push_back(
-        {{ordinal_of(ref.message), std::move(answer), std::move(sampled)}, std::move(reply)});
+        {{ordinals_[ref.message], std::move(answer), std::move(sampled)}, std::move(reply)});
     return true;
   }
 
-  [[nodiscard]] std::size_t ordinal_of(std::size_t index) const {
-    return static_cast<std::size_t>(
-        std::count_if(messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(index),
-                      [](const Json& message) { return is_assistant(message); }));
+  void number_assistants() {
+    for (const Json& message : messages_) {
+      ordinals_.push_back(assistants_);
+      if (is_assistant(message)) ++assistants_;
+    }
   }
 
   [[nodiscard]] static bool is_assistant(const Json& message) {
@@ -172,7 +185,7 @@ class Quoting {
       replies[found.quoted.message] = &found.reply;
       answers.push_back(std::move(found.quoted));
     }
-    auto messages = static_cast<std::size_t>(std::ranges::count_if(messages_, is_assistant));
+    std::size_t messages = assistants_;
     if (request_.input.continue_final_message && messages > 0) --messages;  // its turn is open
     const auto same = [&](const cache::QuotedAnswer& answer, std::string_view rendered) {
       return says_the_same(*replies.at(answer.message),
@@ -196,6 +209,10 @@ class Quoting {
   const ChatRequest& request_;
   const SpaceKey space_;
   Json messages_ = Json::array();
+  std::vector<std::size_t> ordinals_;  // of each message: the assistant's ones before it
+  std::size_t assistants_ = 0;
+  std::set<decltype(tier::AnswerName::bytes)> names_;  // seen in this request
+  TokenPos tokens_left_;                               // that may yet be quoted
   std::vector<Found> found_;
   bool thoughts_restored_ = false;
 };

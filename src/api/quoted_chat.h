@@ -5,8 +5,12 @@
 //   - what the client sent with what was answered, so that an edited message is read as it is;
 //   - what the template made of it with what was answered, so that nothing is shown to the
 //     model that the template leaves out, such as old thoughts.
-// White space at the ends of words and thoughts, and the spelling of JSON arguments, are no
+// White space around content and thoughts, and the spelling of JSON arguments, are no
 // difference. An id with which anything is wrong changes nothing; it is counted.
+//
+// An id is a few bytes that stand for a long answer. So each is used once in a request, and
+// all together stand for at most kQuotedContexts contexts of tokens: memory and time are
+// bounded by the server's settings and not by the number of ids.
 #pragma once
 
 #include <vector>
@@ -17,6 +21,9 @@
 #include "engine/text.h"
 
 namespace holdfast::api {
+
+// Thoughts that a template no longer shows are quoted too, so it is more than one.
+inline constexpr TokenPos kQuotedContexts = 4;
 
 struct QuotedChat {
   engine::RenderedChat chat;

@@ -106,6 +106,7 @@ class QuotedChatTest : public ::testing::Test {
     backend_.text = text_;
     backend_.history = &history_;
     backend_.answer_ids = &ids_;
+    backend_.context_tokens = 4096;
   }
 
   // The model answered a first "hi" like this; its id.
@@ -116,10 +117,14 @@ class QuotedChatTest : public ::testing::Test {
     return ids_.make(space, context.name);
   }
 
-  QuotedChat render(const std::string& blocks, SpaceKey space = kSpace) {
-    const std::string body = R"({"max_tokens":9,"messages":[{"role":"user","content":"hi"},
-        {"role":"assistant","content":[)" +
-                             blocks + R"(]},{"role":"user","content":"ok"}]})";
+  // `times`: how often the client sends the message.
+  QuotedChat render(const std::string& blocks, SpaceKey space = kSpace, int times = 1) {
+    std::string body = R"({"max_tokens":9,"messages":[{"role":"user","content":"hi"})";
+    for (int i = 0; i < times; ++i) {
+      body +=
+          R"(,{"role":"assistant","content":[)" + blocks + R"(]},{"role":"user","content":"ok"})";
+    }
+    body += "]}";
     auto request = decode_messages_request(body, {});
     EXPECT_TRUE(request.ok()) << request.error().message;
     auto quoted = render_quoting(backend_, *request, space);
@@ -225,6 +230,31 @@ TEST_F(QuotedChatTest, BadIdsChangeNothingAndAreCounted) {
   history_.clear();
   EXPECT_EQ(prompt_with(id), plain);
   EXPECT_EQ(counted(cache::AnswerIdFate::kStale), 1U);
+}
+
+// A few bytes that stand for many: without a bound a small request takes all memory.
+TEST_F(QuotedChatTest, AnIdIsUsedOnceInARequest) {
+  const std::string blocks =
+      thinking("", answered()) + "," + text_block("Sure:") + "," + tool_use(R"({"a":".","b":1})");
+  const auto quoted = render(blocks, kSpace, 5);
+  EXPECT_EQ(quoted.ids_used, 1);
+  EXPECT_EQ(counted(cache::AnswerIdFate::kSurplus), 4U);
+  const std::size_t first = quoted.chat.prompt.find("Hm.");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(quoted.chat.prompt.find("Hm.", first + 1), std::string::npos);
+}
+
+TEST_F(QuotedChatTest, AnswersThatFillMoreThanAFewContextsAreReadAsTheyAreSent) {
+  const std::string blocks = thinking("Hm.", answered()) + "," + text_block("Sure:") + "," +
+                             tool_use(R"({"a":".","b":1})");
+  const auto tokens = length_of(text_->tokenize(kSampled, false, false));
+  backend_.context_tokens = tokens / kQuotedContexts;
+  EXPECT_EQ(render(blocks).ids_used, tokens % kQuotedContexts == 0 ? 1 : 0);
+  backend_.context_tokens = tokens / kQuotedContexts + 1;
+  EXPECT_EQ(render(blocks).ids_used, 1);
+  backend_.context_tokens = tokens / kQuotedContexts - 1;
+  EXPECT_EQ(render(blocks).ids_used, 0);
+  EXPECT_GE(counted(cache::AnswerIdFate::kSurplus), 1U);
 }
 
 // --- how the ids come in ---------------------------------------------------------------

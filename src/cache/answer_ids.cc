@@ -103,6 +103,7 @@ const char* answer_id_fate_name(AnswerIdFate fate) {
     case AnswerIdFate::kStale: return "stale";
     case AnswerIdFate::kForeign: return "foreign";
     case AnswerIdFate::kForged: return "forged";
+    case AnswerIdFate::kSurplus: return "surplus";
   }
   return "unknown";
 }

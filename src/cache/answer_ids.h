@@ -48,8 +48,9 @@ enum class AnswerIdFate {
   kStale,     // the answer has been forgotten
   kForeign,   // of another server, tenant or model
   kForged,    // looks like ours and was not made here
+  kSurplus,   // it was used in this request already, or the request quotes too much
 };
-inline constexpr std::size_t kAnswerIdFates = 6;
+inline constexpr std::size_t kAnswerIdFates = 7;
 [[nodiscard]] const char* answer_id_fate_name(AnswerIdFate fate);
 
 class AnswerIds {

@@ -13,6 +13,9 @@ namespace {
 // Where it is not clear which turn a message became, this many are compared at most: reading
 // a turn as a reply takes as long as the turn is.
 constexpr int kTriesMax = 4;
+// And this many times the prompt's own length is looked at in all, so that many answers that
+// are not shown cannot make it quadratic.
+constexpr std::size_t kReadingsMax = 64;
 
 std::string_view without_space(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\r\n");
@@ -28,7 +31,10 @@ std::string_view header_of(std::string_view generation_prompt) {
 class Matcher {
  public:
   Matcher(const engine::TextModel& text, const engine::RenderedChat& chat, std::size_t messages)
-      : prompt_(chat.prompt), ends_(turn_ends_of(text)), turns_(turns_of(prompt_, ends_).ended) {
+      : prompt_(chat.prompt),
+        ends_(turn_ends_of(text)),
+        turns_(turns_of(prompt_, ends_).ended),
+        bytes_left_(kReadingsMax * prompt_.size()) {
     const std::string_view header = header_of(chat.generation_prompt);
     for (std::size_t i = 0; i < turns_.size() && !header.empty(); ++i) {
       if (opening_text(turns_[i]).starts_with(header)) assistants_.push_back(i);
@@ -45,7 +51,7 @@ class Matcher {
       last = std::min(first + 1, last);
     }
     int tries = 0;
-    for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t i = first; i < last && may_read(quoted.answer.opening_bytes); ++i) {
       if (!opens_as(quoted.answer, turns_[i])) continue;
       const std::string_view rendered = rendered_of(quoted.answer, turns_[i]);
       const bool same =
@@ -58,6 +64,11 @@ class Matcher {
   }
 
  private:
+  [[nodiscard]] bool may_read(std::size_t bytes) {
+    const bool may = bytes < bytes_left_;
+    bytes_left_ -= may ? bytes + 1 : bytes_left_;
+    return may;
+  }
   [[nodiscard]] std::string_view text_of(const EndedTurn& turn) const {
     return prompt_.substr(turn.begin, turn.end - turn.begin);
   }
@@ -86,6 +97,7 @@ class Matcher {
   const std::vector<EndedTurn> turns_;
   std::vector<std::size_t> assistants_;  // turns that are the assistant's; empty: not known
   std::size_t next_ = 0;
+  std::size_t bytes_left_;  // that may be looked at
 };
 
 }  // namespace
@@ -107,6 +119,7 @@ QuotedPrompt quote_answers(const engine::TextModel& text, const engine::Rendered
     quoted.text += answer.sampled;
     quote.end = quoted.text.size();
     quote.ids = answer.answer.ids;
+    quote.name = answer.answer.name;
     copied = turn->end;
   }
   quoted.text.append(chat.prompt, copied);

@@ -96,6 +96,8 @@ std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const Keyed
     const KeyedTurns::Ended& turn = *it;
     if (quote != quotes.rend() && quote->end == turn.end) {
       splices.push_back({quote->begin, quote->end, turn.closing, quote->ids});
+      const auto named = by_name_.find(quote->name);
+      if (named != by_name_.end()) by_use_.splice(by_use_.end(), by_use_, named->second);
       ++quote;
       continue;
     }
@@ -147,11 +149,10 @@ bool TokenHistory::remember(const AnswerContext& context, const engine::TextMode
 }
 
 std::optional<tier::RememberedAnswer> TokenHistory::find_named(SpaceKey space,
-                                                               const tier::AnswerName& name) {
+                                                               const tier::AnswerName& name) const {
   const MutexLock lock(mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end() || found->second->space != space) return std::nullopt;
-  by_use_.splice(by_use_.end(), by_use_, found->second);
   return *found->second;
 }
 
@@ -171,7 +172,7 @@ bool TokenHistory::insert(Answer answer) {
   const ByteCount bytes = cost(answer.ids.size());
   if (bytes > limits_.bytes_max || limits_.answers_max == 0) return false;
   const MutexLock lock(mutex_);
-  if (const auto same = by_key_.find(answer.key); same != by_key_.end()) erase(same->second);
+  replace_key(answer.key);
   if (const auto same = by_name_.find(answer.name); same != by_name_.end()) erase(same->second);
   while (by_use_.size() >= limits_.answers_max || bytes_ + bytes > limits_.bytes_max) {
     erase(by_use_.begin());
@@ -183,11 +184,26 @@ bool TokenHistory::insert(Answer answer) {
   return true;
 }
 
+// Makes room in the index. A client may still hold the name of the answer that is there.
+void TokenHistory::replace_key(std::uint64_t key) {
+  const auto same = by_key_.find(key);
+  if (same == by_key_.end()) return;
+  if (same->second->name)
+    by_key_.erase(same);
+  else
+    erase(same->second);
+}
+
 void TokenHistory::erase(Answers::iterator answer) {
   bytes_ -= cost(answer->ids.size());
-  by_key_.erase(answer->key);
+  if (under_its_key(*answer)) by_key_.erase(answer->key);
   if (answer->name) by_name_.erase(answer->name);
   by_use_.erase(answer);
+}
+
+bool TokenHistory::under_its_key(const Answer& answer) const {
+  const auto indexed = by_key_.find(answer.key);
+  return indexed != by_key_.end() && &*indexed->second == &answer;
 }
 
 void TokenHistory::clear() {
@@ -216,18 +232,19 @@ std::vector<std::string> TokenHistory::check() const {
   expect(by_use_.size() <= limits_.answers_max, "HISTORY-1: too many answers");
   ByteCount bytes = 0;
   std::size_t names = 0;
-  expect(by_key_.size() == by_use_.size(), "HISTORY-3: the index is of another size");
+  std::size_t keys = 0;
   for (auto answer = by_use_.begin(); answer != by_use_.end(); ++answer) {
     bytes += cost(answer->ids.size());
-    const auto indexed = by_key_.find(answer->key);
-    const bool own = indexed != by_key_.end() && &*indexed->second == &*answer;
-    expect(own, "HISTORY-3: an answer is not under its key");
+    const bool own = under_its_key(*answer);
+    keys += own ? 1 : 0;
+    expect(own || answer->name, "HISTORY-3: an answer is found by nothing");
     const auto named = by_name_.find(answer->name);
     names += answer->name ? 1 : 0;
     const bool found = named != by_name_.end() && &*named->second == &*answer;
     expect(found == static_cast<bool>(answer->name), "HISTORY-5: an answer is not under its name");
     expect(!answer->ids.empty() && answer->text_bytes > 0, "HISTORY-4: an answer is empty");
   }
+  expect(by_key_.size() == keys, "HISTORY-3: a key without its answer");
   expect(by_name_.size() == names, "HISTORY-5: a name without its answer");
   expect(bytes_ == bytes, "HISTORY-2: the bytes are not the sum of the answers'");
   expect(bytes_ <= limits_.bytes_max, "HISTORY-2: too many bytes");

@@ -38,7 +38,8 @@
 // Invariants, verified by check():
 //   HISTORY-1  at most limits.answers_max answers are held
 //   HISTORY-2  bytes = sum of cost(answer) <= limits.bytes_max
-//   HISTORY-3  the index and the list hold the same answers, each under its own key
+//   HISTORY-3  the index has one answer for each key, and it is held; an answer that is not
+//              the one under its key has a name
 //   HISTORY-4  an answer holds at least one id and one byte of text
 //   HISTORY-5  each answer that has a name is found by it, and nothing else is
 //
@@ -94,6 +95,7 @@ struct Quote {
   std::size_t begin = 0;
   std::size_t end = 0;
   Tokens ids;
+  tier::AnswerName name = {};
 };
 
 struct TokenizedPrompt {
@@ -113,15 +115,17 @@ class TokenHistory {
                                          std::string_view prompt,
                                          const std::vector<Quote>& quotes = {});
 
-  // Nothing: it has been forgotten, or is of another space.
-  [[nodiscard]] std::optional<tier::RememberedAnswer> find_named(SpaceKey space,
-                                                                 const tier::AnswerName& name);
+  // Nothing: it has been forgotten, or is of another space. An answer is used, and stays for
+  // longer, when a prompt that quotes it is tokenised.
+  [[nodiscard]] std::optional<tier::RememberedAnswer> find_named(
+      SpaceKey space, const tier::AnswerName& name) const;
   // What RememberedAnswer::opening_hash is made with.
   [[nodiscard]] static std::uint64_t opening_hash(std::string_view opening);
 
   // `answer`: the sampled ids without the one that ended the turn. What was
   // remembered for the same text in the same context is replaced: of two ways to
-  // say it, the later one is more likely to be in memory still.
+  // say it, the later one is more likely to be in memory still. An earlier one that
+  // has a name is still found by that, because a client holds it.
   // False: not remembered, see above.
   bool remember(const AnswerContext& context, const engine::TextModel& text, TokenSpan answer);
 
@@ -161,7 +165,9 @@ class TokenHistory {
                                                     std::string_view prompt,
                                                     const std::vector<Splice>& splices);
   bool insert(Answer answer);
+  void replace_key(std::uint64_t key) REQUIRES_LOCK(mutex_);
   void erase(Answers::iterator answer) REQUIRES_LOCK(mutex_);
+  [[nodiscard]] bool under_its_key(const Answer& answer) const REQUIRES_LOCK(mutex_);
 
   const HistoryLimits limits_;
   mutable Mutex mutex_;

@@ -191,8 +191,11 @@ TEST_F(TokenHistoryTest, HISTORY5AnAnswerIsFoundByItsName) {
   EXPECT_FALSE(history_.find_named(kSpace, {})) << "no name is no name";
   context.name = later;
   ASSERT_TRUE(history_.remember(context, text_, ids({"ab"})));
-  EXPECT_FALSE(history_.find_named(kSpace, name)) << "the same text, said again";
   EXPECT_EQ(history_.find_named(kSpace, later)->ids, ids({"ab"}));
+  ASSERT_TRUE(history_.find_named(kSpace, name)) << "the same text was said again: two clients";
+  EXPECT_EQ(history_.find_named(kSpace, name)->ids, ids({"a", "b"}));
+  EXPECT_EQ(history_.usage().answers, 2U);
+  EXPECT_TRUE(history_.check().empty());
   history_.clear();
   EXPECT_FALSE(history_.find_named(kSpace, later));
 }
@@ -436,6 +439,25 @@ TEST(HISTORY1, AConversationLosesItsLastAnswerFirst) {
   ASSERT_TRUE(say_ab(history, 2));
   EXPECT_EQ(history.tokenize(kSpace, text, third).kept, 2);
   EXPECT_EQ(kept(history, 1), 2);
+}
+
+TEST(HISTORY1, AConversationThatQuotesByNameLosesItsLastAnswerFirstToo) {
+  TokenHistory history({.answers_max = 2});
+  const GreedyText text;
+  const tier::AnswerName names[] = {{{std::byte{1}}}, {{std::byte{2}}}};
+  std::string prompt = numbered(1);
+  std::vector<Quote> quotes;
+  for (const tier::AnswerName& name : names) {
+    auto context = history.tokenize(kSpace, text, prompt, quotes).context;
+    context.name = name;
+    ASSERT_TRUE(history.remember(context, text, ids({"a", "b"})));
+    quotes.push_back({prompt.size(), prompt.size() + 2, ids({"a", "b"}), name});
+    prompt = go_on(prompt, "ab");
+  }
+  ASSERT_EQ(history.tokenize(kSpace, text, prompt, quotes).kept, 4);
+  ASSERT_TRUE(say_ab(history, 2));
+  EXPECT_TRUE(history.find_named(kSpace, names[0]));
+  EXPECT_FALSE(history.find_named(kSpace, names[1]));
 }
 
 TEST(HISTORY2, BytesAreBounded) {
