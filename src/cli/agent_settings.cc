@@ -11,7 +11,8 @@ namespace {
 using Json = nlohmann::json;
 
 // Where a provider's settings name the key and do not hold it.
-constexpr const char* kKeyVariable = "HOLDFAST_API_KEY";
+// Not HOLDFAST_API_KEY: a server that is started in the same shell would ask for that key.
+constexpr const char* kKeyVariable = "HOLDFAST_AGENT_KEY";
 
 constexpr TokenPos kAnswerMax = 32'000;
 

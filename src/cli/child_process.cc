@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "cli/text_parts.h"
 
@@ -21,8 +22,8 @@ namespace {
 constexpr int kNotStarted = 127;  // as a shell has it
 constexpr std::chrono::milliseconds kLookAgain{20};
 
-Error failed(const std::string& what) {
-  return {ErrorCode::kIo, what + ": " + std::strerror(errno), ""};
+Error failed(const std::string& what, int error = errno) {
+  return {ErrorCode::kIo, what + ": " + std::strerror(error), ""};
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -32,13 +33,45 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// Tells the parent why the program could not be started; closed where it could.
+class StartReport {
+ public:
+  StartReport() { made_ = pipe2(ends_.data(), O_CLOEXEC) == 0; }
+  StartReport(const StartReport&) = delete;
+  StartReport& operator=(const StartReport&) = delete;
+  ~StartReport() {
+    for (const int end : ends_) {
+      if (end >= 0) close(end);
+    }
+  }
+
+  void send(int error) const {
+    if (made_) (void)!write(ends_[1], &error, sizeof(error));
+  }
+  // 0: it was started. Waits until that is known.
+  [[nodiscard]] int receive() {
+    if (!made_) return 0;
+    close(std::exchange(ends_[1], -1));
+    int error = 0;
+    ssize_t got = 0;
+    while ((got = read(ends_[0], &error, sizeof(error))) < 0 && errno == EINTR) {
+    }
+    return got == sizeof(error) ? error : 0;
+  }
+
+ private:
+  std::array<int, 2> ends_ = {-1, -1};
+  bool made_ = false;
+};
+
 // In the child, which has one thread. Does not return.
-[[noreturn]] void become(const ChildPlan& plan) {
+[[noreturn]] void become(const ChildPlan& plan, const StartReport& report) {
   for (const auto& [name, value] : plan.variables) setenv(name.c_str(), value.c_str(), 1);
   for (const std::string& name : plan.unset) unsetenv(name.c_str());
   std::vector<std::string> line = {plan.program};
   line.insert(line.end(), plan.arguments.begin(), plan.arguments.end());
   execv(plan.program.c_str(), pointers_to(line).data());
+  report.send(errno);
   std::_Exit(kNotStarted);
 }
 
@@ -51,6 +84,25 @@ std::atomic<pid_t> child_in_front{-1};
 void pass_on(int number) {
   if (const pid_t child = child_in_front; child > 0) kill(child, number);
 }
+
+// Holds back the signals that are passed on until there is somebody to pass them to.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int number : kPassedOn) sigaddset(&held, number);
+    pthread_sigmask(SIG_BLOCK, &held, &old_);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals() { release(); }
+
+  void release() const { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
+
+ private:
+  sigset_t old_;
+};
 
 using OldHandlers = std::vector<std::pair<int, struct sigaction>>;
 
@@ -92,18 +144,25 @@ Result<int> run_in_front(const ChildPlan& plan) {
   OldHandlers old;
   for (const int number : kForTheChild) replace(number, SIG_IGN, old);
   for (const int number : kPassedOn) replace(number, &pass_on, old);
-  const pid_t child = fork();
-  if (child == 0) {
-    restore(old);
-    become(plan);
+  StartReport report;
+  pid_t child = -1;
+  {
+    const HeldSignals held;
+    child = fork();
+    if (child == 0) {
+      restore(old);
+      held.release();
+      become(plan, report);
+    }
+    child_in_front = child;
   }
-  child_in_front = child;
+  const int error = child < 0 ? errno : report.receive();
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   child_in_front = -1;
   restore(old);
-  if (child < 0) return failed("cannot start " + plan.program);
+  if (error != 0) return failed("cannot start " + plan.program, error);
   return exit_code(status);
 }
 
@@ -116,10 +175,13 @@ NotedSignals::~NotedSignals() { restore(old_); }
 
 bool NotedSignals::any() { return signal_noted; }
 
+bool NotedSignals::take() { return signal_noted.exchange(false); }
+
 Result<BackgroundChild> BackgroundChild::start(const ChildPlan& plan, const std::string& output) {
   const int log = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0) return failed("cannot write " + output);
   const pid_t parent = getpid();
+  StartReport report;
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -129,11 +191,13 @@ Result<BackgroundChild> BackgroundChild::start(const ChildPlan& plan, const std:
     dup2(nothing, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    become(plan);
+    become(plan, report);
   }
+  const int error = child < 0 ? errno : report.receive();
   close(log);
-  if (child < 0) return failed("cannot start " + plan.program);
-  return BackgroundChild(child);
+  if (error == 0) return BackgroundChild(child);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return failed("cannot start " + plan.program, error);
 }
 
 BackgroundChild::~BackgroundChild() { stop(std::chrono::seconds(5)); }
@@ -144,6 +208,10 @@ bool BackgroundChild::running() {
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   if (ended == pid_ || (ended < 0 && errno == ECHILD)) pid_ = -1;
   return pid_ >= 0;
+}
+
+void BackgroundChild::ask_to_end() {
+  if (running()) kill(pid_, SIGTERM);
 }
 
 void BackgroundChild::stop(std::chrono::milliseconds patience) {

@@ -38,7 +38,8 @@ class NotedSignals {
   NotedSignals& operator=(const NotedSignals&) = delete;
   ~NotedSignals();
 
-  [[nodiscard]] static bool any();  // since the latest was made
+  [[nodiscard]] static bool any();   // since the latest was made
+  [[nodiscard]] static bool take();  // the same, and forgets it
 
  private:
   std::vector<std::pair<int, struct sigaction>> old_;
@@ -58,6 +59,7 @@ class BackgroundChild {
   ~BackgroundChild();  // stops it
 
   [[nodiscard]] bool running();
+  void ask_to_end();  // SIGTERM, once
   // Asks it to end (SIGTERM) and waits; asks again after each `patience`, and kills it after
   // the third.
   void stop(std::chrono::milliseconds patience);

@@ -72,6 +72,10 @@ int launch(const LaunchOptions& options, const Environment& env) {
     std::cout << as_shell(*options.agent, server->facts());
     return 0;
   }
+  if (NotedSignals::take()) {
+    (void)server->stop();
+    return complain("interrupted", kExitInterrupted);
+  }
   const auto code = run_agent(options, program, server->facts(), *folder);
   if (const std::string said = server->stop(); !said.empty()) complain(said, kExitFailed);
   return code ? *code : complain(code.error().message, kExitFailed);

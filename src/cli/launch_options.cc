@@ -94,7 +94,7 @@ Result<std::vector<std::string>> take_front(std::span<const std::string> args,
   return rest;
 }
 
-// A server elsewhere has a key, but no variable with a list of them.
+// Nothing: it is not set, or empty.
 std::optional<std::string> variable(const Environment& env, const std::string& name) {
   const auto found = env.find(name);
   if (found == env.end() || found->second.empty()) return std::nullopt;
@@ -127,7 +127,6 @@ std::string launch_help(int width) {
 Result<LaunchOptions> parse_launch_options(std::span<const std::string> args,
                                            const Environment& env) {
   LaunchOptions options;
-  options.url = variable(env, "HOLDFAST_URL").value_or("");
   const auto mark = std::ranges::find(args, "--");
   const auto front = static_cast<std::size_t>(mark - args.begin());
   if (mark != args.end()) options.agent_arguments.assign(mark + 1, args.end());
@@ -139,6 +138,9 @@ Result<LaunchOptions> parse_launch_options(std::span<const std::string> args,
   options.agent = *agent;
   options.serve_options.assign(words->begin() + 1, words->end());
   if (const auto read = read_serve_options(env, options); !read) return read.error();
+  // Options for a server say which one is meant.
+  if (options.url.empty() && options.serve_options.empty())
+    options.url = variable(env, "HOLDFAST_URL").value_or("");
   return options;
 }
 

@@ -24,8 +24,9 @@ namespace {
 using State = ServerAnswer::State;
 
 constexpr std::chrono::milliseconds kAskAgain{100};
-// Each time a server is asked to end; it writes what it has kept meanwhile.
-constexpr std::chrono::seconds kStopPatience{20};
+constexpr std::chrono::milliseconds kLookAgain{20};
+// A server that ends later than this is spoken of.
+constexpr std::chrono::seconds kQuietStop{2};
 constexpr std::size_t kLastLines = 5;
 
 ServerAnswer other(std::string said) { return {.state = State::kOther, .said = std::move(said)}; }
@@ -99,6 +100,18 @@ ServerAnswer ask_server(const std::string& url, const std::string& key) {
   return read_models_answer(answer->status, body.empty() ? answer->body : body, url, key);
 }
 
+Result<std::string> base_url(std::string text) {
+  const auto cut_slashes = [&] {
+    while (text.ends_with('/')) text.pop_back();
+  };
+  cut_slashes();
+  if (text.ends_with("/v1")) text.resize(text.size() - 3);
+  cut_slashes();
+  const auto parsed = parse_url(text);
+  if (!parsed) return parsed.error();
+  return parsed->text();
+}
+
 // --- files ------------------------------------------------------------------------
 
 Result<TempFolder> TempFolder::make(const Environment& env) {
@@ -128,9 +141,9 @@ Result<void> TempFolder::write(const AgentFile& file) const {
 
 Result<LaunchServer> LaunchServer::open(const LaunchOptions& options, const std::string& folder) {
   LaunchServer server;
-  server.url_ = options.url.empty() ? url_of(options.serve.server) : options.url;
-  if (server.url_.ends_with("/v1")) server.url_.resize(server.url_.size() - 3);
-  while (server.url_.ends_with('/')) server.url_.pop_back();
+  const auto url = base_url(options.url.empty() ? url_of(options.serve.server) : options.url);
+  if (!url) return url.error();
+  server.url_ = *url;
   const auto& keys = options.serve.server.api_keys;
   server.key_ = keys.empty() ? "" : keys.front();
   server.log_ = folder + "/server.log";
@@ -213,7 +226,15 @@ Result<void> LaunchServer::wait_until_ready(const std::string& what) {
 std::string LaunchServer::stop() {
   if (!child_) return "";
   if (!child_->running()) return ended_early().message;
-  child_->stop(kStopPatience);
+  child_->ask_to_end();
+  const auto asked = std::chrono::steady_clock::now();
+  for (bool told = false; child_->running();) {
+    std::this_thread::sleep_for(kLookAgain);
+    if (NotedSignals::take()) child_->ask_to_end();
+    if (told || std::chrono::steady_clock::now() - asked < kQuietStop) continue;
+    env::Log::info("the server writes what it has read to its cache folder; Ctrl-C cuts it short");
+    told = true;
+  }
   return "";
 }
 

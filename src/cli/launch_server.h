@@ -25,6 +25,10 @@ struct ServerAnswer {
   std::string said = {};
 };
 
+// A server's address as agents are given it: with its scheme, without "/v1" and without a slash at
+// its end.
+[[nodiscard]] Result<std::string> base_url(std::string text);
+
 // Asks once.
 [[nodiscard]] ServerAnswer ask_server(const std::string& url, const std::string& key);
 // What an answer to GET /v1/models means. Pure.
@@ -59,8 +63,8 @@ class LaunchServer {
                                                  const std::string& folder);
 
   [[nodiscard]] const ServerFacts& facts() const { return facts_; }
-  [[nodiscard]] bool started_here() const { return child_.has_value(); }
-  // Ends a server that was started here. A sentence where it had ended before.
+  // Ends a server that was started here, and waits while it writes what it has read. A signal
+  // meanwhile (Ctrl-C) cuts that short. A sentence where the server had ended before.
   std::string stop();
 
  private:

@@ -60,6 +60,8 @@ TEST(LaunchOptions, OwnOptionsAreNotPassedToTheServer) {
   EXPECT_EQ(options.serve_options, (Args{"-c", "8k"}));
   EXPECT_TRUE(good({"pi", "--dry-run"}).print);
   EXPECT_EQ(good({"pi"}, {{"HOLDFAST_URL", "http://e:2"}}).url, "http://e:2");
+  EXPECT_EQ(good({"pi", "--port", "9"}, {{"HOLDFAST_URL", "http://e:2"}}).url, "")
+      << "the option is more explicit";
 }
 
 TEST(LaunchOptions, MistakesSayWhatToDo) {
@@ -80,16 +82,29 @@ TEST(LaunchOptions, AServerForAllIsAskedOnThisMachine) {
   EXPECT_EQ(url_of(server), "http://[::1]:8080");
 }
 
+TEST(LaunchOptions, AnAddressIsGivenToAgentsInOneForm) {
+  for (const char* text : {"127.0.0.1:8080", "http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1",
+                           "http://127.0.0.1:8080/v1/"}) {
+    const auto url = base_url(text);
+    ASSERT_TRUE(url.ok()) << text;
+    EXPECT_EQ(*url, "http://127.0.0.1:8080") << text;
+  }
+  EXPECT_EQ(*base_url("https://box.example/models/v1/"), "https://box.example/models");
+  EXPECT_FALSE(base_url("http://a:b:c").ok());
+}
+
 // --- the settings -------------------------------------------------------------------
 
 TEST(AgentSettings, EveryAgentIsToldTheServerAndItsModel) {
   for (const Agent& agent : known_agents()) {
-    const AgentSettings settings = agent.settings(facts(), "/folder");
-    std::string all = as_text(settings, facts(), "/folder");
+    ServerFacts server = facts();
+    server.model = "pocket-x";  // a word that nothing else holds
+    const AgentSettings settings = agent.settings(server, "/folder");
+    std::string all = as_text(settings, server, "/folder");
     for (const AgentFile& file : settings.files) all += file.content;
     EXPECT_NE(all.find("http://127.0.0.1:8080"), std::string::npos) << agent.name;
     EXPECT_NE(all.find("65536"), std::string::npos) << agent.name;
-    EXPECT_NE(all.find("model"), std::string::npos) << agent.name;
+    EXPECT_NE(all.find("pocket-x"), std::string::npos) << agent.name;
   }
 }
 

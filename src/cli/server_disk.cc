@@ -177,11 +177,14 @@ void ServerDisk::remember_answers(cache::TokenHistory& history, Token vocabulary
 }
 
 tier::Secret ServerDisk::answer_key() {
-  answer_key_ = tier::read_answer_key(store_->files());
-  if (!answer_key_) {
-    answer_key_ = tier::random_secret();
-    if (store_->role() == tier::StoreRole::kWriter) keep_answer_key();
+  const auto kept = tier::read_answer_key(store_->files());
+  if (!kept) {
+    env::Log::warn(kept.error().message +
+                   "; answers of earlier servers are found by their text alone");
   }
+  answer_key_ = kept && *kept ? **kept : tier::random_secret();
+  const bool absent = kept && !*kept;
+  if (absent && store_->role() == tier::StoreRole::kWriter) keep_answer_key();
   return *answer_key_;
 }
 

@@ -1,11 +1,11 @@
 // Baselines: when a run of steps without drafts is due, while the choice is to draft.
 //
 // A machine that is slow for a while makes what it measures then look bad, and a context that
-// grows makes all steps slower. So whoever drafts looks back now and then: soon after drafting
+// grows makes all steps slower. So drafting is compared with its absence now and then: soon after drafting
 // began, later where changes cost much, and less often each time.
 //
 // Invariants, verified by check():
-//   BASELINE-1  two baselines are at most kNotesMost noted steps apart
+//   BASELINE-1  while drafting, a baseline is due at most kNotesMost noted steps after the last
 //
 // Pure: no I/O, no clock.
 #pragma once

@@ -13,15 +13,18 @@ constexpr const char* kNewPath = "answers/key.new";
 
 }  // namespace
 
-std::optional<Secret> read_answer_key(FileSystem& files) {
+Result<std::optional<Secret>> read_answer_key(FileSystem& files) {
+  const std::optional<Secret> none;
   auto opened = uninterrupted([&] { return files.open(kPath); });
-  if (!opened.ok()) return std::nullopt;
+  if (opened.error == ENOENT) return none;
+  if (!opened.ok()) return io_error("the key of answers' ids cannot be read", opened.error);
   FileSource source(*opened.value);
   Secret key{};
-  if (source.size() != key.size() || !source.read(0, key)) return std::nullopt;
+  if (source.size() != key.size()) return none;
+  if (const auto read = source.read(0, key); !read) return read.error();
   const bool blank = std::ranges::all_of(key, [](std::byte one) { return one == std::byte{0}; });
-  if (blank) return std::nullopt;  // a crash can leave a file of zeros
-  return key;
+  if (blank) return none;  // a crash can leave a file of zeros
+  return std::optional(key);
 }
 
 Result<void> write_answer_key(FileSystem& files, const Secret& key) {

@@ -14,8 +14,9 @@
 
 namespace holdfast::tier {
 
-// Nothing: there is none, or it is damaged.
-[[nodiscard]] std::optional<Secret> read_answer_key(FileSystem& files);
+// Nothing: there is none, or it is damaged. An error: it may be there and could not be read, so
+// that it must not be replaced.
+[[nodiscard]] Result<std::optional<Secret>> read_answer_key(FileSystem& files);
 
 // Takes the place of what is there. A writer's part. A crash leaves the old one or this one.
 [[nodiscard]] Result<void> write_answer_key(FileSystem& files, const Secret& key);

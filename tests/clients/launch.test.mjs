@@ -26,7 +26,7 @@ async function launch(args, script, extra = {}) {
   const home = temporaryFolder();
   const tmp = join(temporaryFolder(), 'tmp');
   mkdirSync(tmp);
-  const path = script === null ? '/bin:/usr/bin' : `${programs(script)}:/bin:/usr/bin`;
+  const path = script === null ? temporaryFolder() : `${programs(script)}:/bin:/usr/bin`;
   const ended = await run(['launch', ...args], {
     env: { HOME: home, TMPDIR: tmp, PATH: path, ...extra },
   });
@@ -62,7 +62,7 @@ describe('on a server that runs', () => {
       });
       assert.equal(inShell.code, 0, inShell.stderr);
       const settings = (text) => text.split('\n')
-        .filter((line) => /^(arg=|[A-Z_]*(ANTHROPIC|CLAUDE|OPENAI|QWEN|CLINE|OPENCODE|API_KEY))/.test(line))
+        .filter((line) => /^(arg=|[A-Z_]*(ANTHROPIC|CLAUDE|OPENAI|QWEN|CLINE|OPENCODE|HOLDFAST_AGENT_KEY|API_KEY))/.test(line))
         .map((line) => line.replace(/(=|")\/[^"]*\/([a-z.-]+)/, '$1FOLDER/$2'));
       assert.deepEqual(settings(inShell.stdout), settings(started.stdout));
     });
