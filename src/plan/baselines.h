@@ -1,8 +1,8 @@
 // Baselines: when a run of steps without drafts is due, while the choice is to draft.
 //
 // A machine that is slow for a while makes what it measures then look bad, and a context that
-// grows makes all steps slower. So drafting is compared with its absence now and then: soon after drafting
-// began, later where changes cost much, and less often each time.
+// grows makes all steps slower. So drafting is compared with plain steps now and then: soon after
+// drafting began, later where changes cost much, and less often each time.
 //
 // Invariants, verified by check():
 //   BASELINE-1  while drafting, a baseline is due at most kNotesMost noted steps after the last
