@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "tree/types.h"
 
 namespace holdfast::cache {
@@ -43,19 +42,5 @@ class Fingerprint {
  private:
   std::vector<std::pair<std::string, std::string>> facts_;
 };
-
-// Digest of a model's file, 32 hexadecimal digits: of its bytes, not of its name
-// or age. Of a split model (NAME-00001-of-00003.gguf) every part is read,
-// whichever of them is named. The Error names the file.
-//
-// A file of up to 64 MiB is read whole. Of a larger one the digest takes in its
-// size, its first 16 MiB, its last MiB and 4096 pages of 4 KiB, evenly spread: at
-// most 33 MiB, so that a model of 100 GiB costs a fraction of a second where the
-// disk is warm. That tells models apart: the head holds the settings, the
-// vocabulary, the template and the list of tensors, and training or quantising
-// changes nearly every page of what follows. Changed bytes in a row, more than
-// 1/4096 of the file, are always noticed; fewer may be missed, so this is no
-// protection against one who edits a file to be taken for another.
-[[nodiscard]] Result<std::string> model_digest(const std::string& path);
 
 }  // namespace holdfast::cache

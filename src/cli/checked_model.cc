@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/engine_settings.h"
+#include "cli/load_files.h"
 #include "cli/version.h"
 #include "engine/llama/llama_backends.h"
 #include "env/log.h"
@@ -48,10 +49,10 @@ std::string build_of(const std::string& library) {
 
 // What a check depends on: the engine and its devices, the model, and all that shapes batches.
 std::string key_of(const ServeOptions& options, const engine::EngineSetting& asked,
-                   const std::string& digest) {
+                   const ModelDigests& digests) {
   const auto number = [](auto value) { return std::to_string(value); };
   cache::Fingerprint facts =
-      fingerprint_of(options, {digest, asked, options.reuse.grid_step, false});
+      fingerprint_of(options, {digests.model, asked, options.reuse.grid_step, false});
   facts.add("check", number(engine::kConformanceVersion))
       .add("slots", number(options.context.parallel) + "/" + number(asked.together))
       .add("context", number(options.context.size))
@@ -59,10 +60,7 @@ std::string key_of(const ServeOptions& options, const engine::EngineSetting& ask
                          "/" + number(options.drafts.max))
       .add("threads", number(options.compute.threads) + "/" + number(options.compute.threads_batch))
       .add("libllama", build_of(llama::engine_folder() + "/libllama.so"));
-  if (!options.drafts.model.empty()) {
-    const auto draft = cache::model_digest(options.drafts.model);
-    facts.add("draft model", draft ? *draft : options.drafts.model);
-  }
+  if (!digests.draft.empty()) facts.add("draft model", digests.draft);
   for (const llama::CpuVariant& variant : llama::cpu_variants()) {
     if (variant.name == asked.cpu_variant) facts.add("library", build_of(variant.path));
   }
@@ -74,8 +72,9 @@ std::string key_of(const ServeOptions& options, const engine::EngineSetting& ask
 
 class Loader {
  public:
-  Loader(const ServeOptions& options, CheckExtent extent, const llama::LoadProgress& progress)
-      : options_(options), extent_(extent), progress_(progress) {}
+  Loader(const ServeOptions& options, const LoadFiles& files, CheckExtent extent,
+         const llama::LoadProgress& progress)
+      : options_(options), files_(files), extent_(extent), progress_(progress) {}
 
   // What passed before is not checked again, with the setting that it passed with.
   void know(const CheckRecord& record) {
@@ -87,7 +86,7 @@ class Loader {
     out_.model.companion.reset();  // it refers to the engine
     out_.model = {};               // first: two do not fit
     const auto began = std::chrono::steady_clock::now();
-    llama::LlamaConfig config = with_setting(engine_config(options_), setting);
+    llama::LlamaConfig config = files_.named_in(with_setting(engine_config(options_), setting));
     // What is checked is warm.
     if (extent_ != CheckExtent::kOff && !known_) config.warm_up = false;
     auto loaded = llama::load_llama_model(config, progress_);
@@ -135,6 +134,7 @@ class Loader {
   }
 
   const ServeOptions& options_;
+  const LoadFiles& files_;
   const CheckExtent extent_;
   const llama::LoadProgress& progress_;
   std::optional<CheckRecord> known_;
@@ -187,14 +187,15 @@ Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent
                                         const llama::LoadProgress& progress) {
   const auto asked = asked_setting(options);
   if (!asked) return asked.error();
-  const auto digest = cache::model_digest(engine_config(options).model_path);
-  const std::string key = digest ? key_of(options, *asked, *digest) : "";
+  const LoadFiles files(engine_config(options));
+  const auto digests = files.digests();
+  const std::string key = digests ? key_of(options, *asked, *digests) : "";
   auto rungs = engine::rungs_from(*asked, other_variants(asked->cpu_variant));
   std::optional<CheckRecord> known;
   if (extent == CheckExtent::kShort && !key.empty()) known = memory.recall(key);
   if (known && !holds(rungs, *known)) known.reset();
 
-  Loader loader(options, extent, progress);
+  Loader loader(options, files, extent, progress);
   if (known) {
     loader.know(*known);
     rungs = rungs_after(std::move(rungs), *known);
@@ -203,10 +204,11 @@ Result<CheckedModel> load_checked_model(const ServeOptions& options, CheckExtent
       rungs, [&](const engine::EngineSetting& setting) { return loader.attempt(setting); },
       tell_fall);
   if (!climbed) return climbed.error();
+  if (auto same = files.check_unchanged(); !same) return same.error();
 
   CheckedModel checked = loader.take();
-  checked.digest = digest ? *digest : "";
-  if (!digest) checked.digest_error = digest.error().message;
+  checked.digest = digests ? digests->model : "";
+  if (!digests) checked.digest_error = digests.error().message;
   checked.key = key;
   checked.report = std::move(climbed->report);
   engine::EngineStanding& standing = checked.standing;

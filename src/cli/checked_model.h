@@ -23,7 +23,7 @@ struct CheckedModel {
   engine::ConformanceReport report;  // of now
   // All that is left to check is checked with this; not before serving.
   engine::ConformanceOptions how;
-  std::string digest;        // of the model's file; empty: it could not be read
+  std::string digest;        // of the files that were loaded; empty: they could not be read
   std::string digest_error;  // then
   std::string key;           // of the record; empty: nothing is to be remembered
   CheckRecord record;        // to be remembered, once the cache folder is there

@@ -54,6 +54,7 @@ void remember(const ServeOptions& options, const CheckedModel& checked) {
 // What of the folder this engine could use, with the model and these options.
 std::optional<UsableStates> states_for(const ServeOptions& options, const CheckedModel& checked) {
   if (options.reuse.dir.empty() || options.reuse.dir == "off") return std::nullopt;
+  if (checked.digest.empty()) return std::nullopt;  // nothing would be written or restored
   tier::DiskOptions disk;
   disk.role = tier::StoreRole::kReader;
   const auto folder =

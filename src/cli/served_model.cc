@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "cache/hash128.h"
 #include "cli/engine_settings.h"
 #include "cli/server_settings.h"
 #include "env/log.h"
+#include "tier/space_note.h"
 
 namespace holdfast::cli {
 namespace {
@@ -17,13 +19,19 @@ CheckedModel without_model(CheckedModel checked) {
   return checked;
 }
 
+// States of a model without a digest are nobody else's: not of another such model, not of the next
+// run.
+std::string name_for_unknown() {
+  return "unknown " + tier::hex_of(cache::Hash128().bytes(tier::random_secret()).digest());
+}
+
 cache::Fingerprint fingerprint_with(const ServeOptions& options, const llama::LoadedModel& model,
                                     const CheckedModel& checked) {
   // Some models encode positions in another way in contexts longer than their first ones.
   const bool stretched = model.engine->context_tokens() > model.text->card().context_original;
-  return fingerprint_of(
-      options, {checked.digest.empty() ? "unknown" : checked.digest, checked.standing.setting,
-                grid_step(options, model.on_gpu), stretched});
+  return fingerprint_of(options,
+                        {checked.digest.empty() ? name_for_unknown() : checked.digest,
+                         checked.standing.setting, grid_step(options, model.on_gpu), stretched});
 }
 
 }  // namespace
@@ -40,8 +48,6 @@ ServedModel::ServedModel(const ServeOptions& options, CheckedModel checked,
 }
 
 void ServedModel::start(cache::CacheJournal* journal) {
-  const std::string& digest_error = engine_.checked().digest_error;
-  if (!digest_error.empty()) env::Log::warn(digest_error);
   serve::SchedulerOptions scheduling = settings();
   open_disk(scheduling);
   sign_answers();
@@ -70,6 +76,11 @@ serve::SchedulerOptions ServedModel::settings() {
 }
 
 void ServedModel::open_disk(serve::SchedulerOptions& settings) {
+  if (engine_.checked().digest.empty()) {
+    env::Log::warn("no states on disk: nothing tells this model from another, because " +
+                   engine_.checked().digest_error);
+    return;
+  }
   disk_ = ServerDisk::open(options_, model_.on_gpu, clock_);
   if (!disk_) return;
   const engine::ModelCard& card = model_.text->card();

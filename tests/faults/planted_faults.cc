@@ -8,12 +8,23 @@
 //   nan            one value of every row is no number
 //   restores       sequences that were brought back are wrong, from the 200th batch on
 //
+//
+// Or what befalls the model's file (HOLDFAST_PLANTED_MODEL) while it is loaded:
+//
+//   replaced       HOLDFAST_PLANTED_OTHER is renamed to it before the engine opens it
+//   removed        it is removed before the engine opens it
+//   written        its last byte is written before the engine opens it
+//   undigested     it cannot be read except by the engine
+//
 // Faults are of what is read from the engine, not of its own states: the server cannot tell.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <ggml-backend.h>
 #include <llama.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -58,12 +69,59 @@ bool wrong(std::size_t row) {
   return false;
 }
 
+std::string setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void write_last_byte(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR);
+  const off_t last = ::lseek(fd, -1, SEEK_END);
+  char byte = 0;
+  if (::read(fd, &byte, 1) != 1) std::abort();
+  byte = static_cast<char>(byte ^ 1);
+  if (::pwrite(fd, &byte, 1, last) != 1) std::abort();
+  ::close(fd);
+}
+
+void befall_model() {
+  const std::string model = setting("HOLDFAST_PLANTED_MODEL");
+  if (planted("replaced")) ::rename(setting("HOLDFAST_PLANTED_OTHER").c_str(), model.c_str());
+  if (planted("removed")) ::unlink(model.c_str());
+  if (planted("written")) write_last_byte(model);
+}
+
+bool is_model(int fd) {
+  char path[4096] = {};
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  return ::readlink(name.c_str(), path, sizeof path - 1) > 0 &&
+         setting("HOLDFAST_PLANTED_MODEL") == path;
+}
+
+template <typename Function>
+ssize_t read_at(const char* name, int fd, void* buffer, size_t count, off_t offset) {
+  if (planted("undigested") && is_model(fd)) {
+    errno = EIO;
+    return -1;
+  }
+  return real<Function>(name)(fd, buffer, count, offset);
+}
+
 }  // namespace
 
 extern "C" {
 
+ssize_t pread(int fd, void* buffer, size_t count, off_t offset) {
+  return read_at<decltype(pread)>("pread", fd, buffer, count, offset);
+}
+
+ssize_t pread64(int fd, void* buffer, size_t count, off64_t offset) {
+  return read_at<decltype(pread64)>("pread64", fd, buffer, count, offset);
+}
+
 llama_model* llama_model_load_from_file(const char* path, llama_model_params params) {
   extra_buffers = params.use_extra_bufts;
+  befall_model();
   return real<decltype(llama_model_load_from_file)>("llama_model_load_from_file")(path, params);
 }
 

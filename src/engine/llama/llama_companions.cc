@@ -46,7 +46,9 @@ bool same_vocabulary(const llama_model& a, const llama_model& b) {
 LlamaConfig draft_config(const LlamaConfig& primary, TokenPos context) {
   LlamaConfig draft = primary;
   draft.model_path = primary.draft_model_path;
+  draft.model_names = primary.draft_model_names;
   draft.draft_model_path.clear();
+  draft.draft_model_names.clear();
   draft.draft_source = DraftSource::kOff;
   draft.context_tokens = context;
   draft.gpu_layers = primary.draft_gpu_layers;

@@ -18,6 +18,9 @@ enum class FlashAttention { kAuto, kOn, kOff };
 
 struct LlamaConfig {
   std::string model_path;
+  // What is opened for model_path, one name for each part of a split model; for example names of
+  // files that are open already. Empty: the path itself.
+  std::vector<std::string> model_names;
   // Tokens that one slot holds. 0: as many as the model was trained for, fewer if memory is short.
   TokenPos context_tokens = 0;
   int slots = 4;
@@ -37,6 +40,7 @@ struct LlamaConfig {
   bool warm_up = true;
   DraftSource draft_source = DraftSource::kOff;
   std::string draft_model_path;
+  std::vector<std::string> draft_model_names;  // as model_names
   int draft_gpu_layers = -1;
   // The longest draft that decode() takes beside the sampled token. 0: the companion's usual
   // length, or no drafts without a companion.

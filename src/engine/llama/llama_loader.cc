@@ -102,10 +102,18 @@ void start_library() {
 
 // --- the file --------------------------------------------------------------
 
-Result<void> check_file(const std::string& path) {
+// What the engine opens: the files that are open already, or the path.
+std::vector<std::string> names_of(const LlamaConfig& config) {
+  if (config.model_names.empty()) return {config.model_path};
+  return config.model_names;
+}
+
+Result<void> check_file(const LlamaConfig& config) {
   const auto refuse = [&](const std::string& why) -> Result<void> {
-    return Error{ErrorCode::kInvalidArgument, "Cannot load " + path + ": " + why, "--model"};
+    return Error{ErrorCode::kInvalidArgument, "Cannot load " + config.model_path + ": " + why,
+                 "--model"};
   };
+  const std::string path = names_of(config).front();
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
   if (status.type() == std::filesystem::file_type::not_found)
@@ -134,6 +142,23 @@ std::string plain_words(std::string reason) {
     if (!is_name) return reason;
     reason.erase(0, colon + 2);
   }
+}
+
+// The library's complaint with the path that people know.
+std::string with_known_path(std::string reason, const LlamaConfig& config) {
+  for (const std::string& name : config.model_names) {
+    const std::size_t at = reason.find(name);
+    if (at != std::string::npos) reason.replace(at, name.size(), config.model_path);
+  }
+  return reason;
+}
+
+llama_model* open_model(const LlamaConfig& config, const llama_model_params& params) {
+  const std::vector<std::string> names = names_of(config);
+  if (names.size() == 1) return llama_model_load_from_file(names.front().c_str(), params);
+  std::vector<const char*> paths;
+  for (const std::string& name : names) paths.push_back(name.c_str());
+  return llama_model_load_from_splits(paths.data(), paths.size(), params);
 }
 
 bool report_progress(float share, void* progress) {
@@ -171,7 +196,7 @@ Result<std::vector<ggml_backend_dev_t>> find_devices(const std::vector<std::stri
 
 Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
                                                      const LoadProgress& progress) {
-  if (auto file = check_file(config.model_path); !file) return file.error();
+  if (auto file = check_file(config); !file) return file.error();
   auto split = split_mode_from(config.split_mode);
   if (!split) return split.error();
   auto devices = find_devices(config.devices);
@@ -196,7 +221,7 @@ Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
   std::string reason;
   llama_model* model = nullptr;
   try {
-    model = llama_model_load_from_file(config.model_path.c_str(), params);
+    model = open_model(config, params);
   } catch (const std::exception& failure) {
     reason = failure.what();
   }
@@ -204,7 +229,9 @@ Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
     if (reason.empty()) reason = take_last_error_line();
     return Error{ErrorCode::kInvalidArgument,
                  "Cannot load " + config.model_path + ": the engine refuses it" +
-                     (reason.empty() ? "." : " (" + plain_words(reason) + "). Is it whole?"),
+                     (reason.empty() ? "."
+                                     : " (" + plain_words(with_known_path(reason, config)) +
+                                           "). Is it whole?"),
                  "--model"};
   }
   return std::shared_ptr<llama_model>(model, LlamaModelFree{});
