@@ -57,7 +57,7 @@ function openIdle(server) {
     const socket = net.connect(server.port, '127.0.0.1');
     socket.setTimeout(20_000, () => socket.destroy(new Error('no answer')));
     socket.once('error', reject);
-    socket.once('connect', () => socket.write('GET /health HTTP/1.1\r\nHost: bench\r\n\r\n'));
+    socket.once('connect', () => socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'));
     socket.once('data', () => {
       socket.setTimeout(0);
       resolve(socket);

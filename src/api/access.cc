@@ -77,25 +77,4 @@ std::string tenant_name(std::string_view key_name, std::string_view salt) {
   return hex_digest(parts.append(salt));
 }
 
-std::vector<std::pair<std::string, std::string>> CorsRules::headers_for(
-    const HttpRequest& request) const {
-  const std::string origin(request.header("Origin"));
-  if (origin.empty()) return {};
-  const auto allowed = [&](const std::string& rule) { return rule == "*" || rule == origin; };
-  if (std::ranges::none_of(origins_, allowed)) return {};
-  return {{"Access-Control-Allow-Origin", origin}, {"Vary", "Origin"}};
-}
-
-HttpResponse CorsRules::preflight(const HttpRequest& request) const {
-  HttpResponse response{.status = 204, .headers = headers_for(request)};
-  if (response.headers.empty()) return response;
-  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
-  const std::string_view asked = request.header("Access-Control-Request-Headers");
-  response.headers.emplace_back(
-      "Access-Control-Allow-Headers",
-      asked.empty() ? "Authorization, Content-Type, X-Api-Key" : std::string(asked));
-  response.headers.emplace_back("Access-Control-Max-Age", "86400");
-  return response;
-}
-
 }  // namespace holdfast::api

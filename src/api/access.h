@@ -1,10 +1,9 @@
-// Who may ask, and from which pages: API keys and CORS.
+// Who may ask: API keys, and the tenants that they make.
 #pragma once
 
 #include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "api/http_server.h"
@@ -37,19 +36,5 @@ class ApiKeys {
 // Who shares states and receipts: those with the same key and the same salt.
 // Neither can be read from the name. Empty when both are.
 [[nodiscard]] std::string tenant_name(std::string_view key_name, std::string_view salt);
-
-class CorsRules {
- public:
-  // Origins such as "https://example.com", or "*" for all.
-  explicit CorsRules(std::vector<std::string> origins) : origins_(std::move(origins)) {}
-
-  // The headers that an answer to this request carries; none without an Origin.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers_for(
-      const HttpRequest& request) const;
-  [[nodiscard]] HttpResponse preflight(const HttpRequest& request) const;
-
- private:
-  std::vector<std::string> origins_;
-};
 
 }  // namespace holdfast::api

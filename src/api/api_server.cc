@@ -129,7 +129,8 @@ HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) 
 }  // namespace
 
 ApiServer::ApiServer(const ApiOptions& options)
-    : keys_(options.api_keys), cors_(options.cors_origins) {}
+    : keys_(options.api_keys),
+      web_({options.http.host, options.allowed_hosts, options.cors_origins}) {}
 
 ApiServer::~ApiServer() { stop(); }
 
@@ -158,9 +159,11 @@ void ApiServer::stop() {
 asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponder& responder) {
   const bool preflight = request.method == "OPTIONS";
   ClientResponder answering(request, responder,
-                            preflight ? ClientResponder::Headers{} : cors_.headers_for(request));
-  if (preflight) {
-    HttpResponse allowed = cors_.preflight(request);
+                            preflight ? ClientResponder::Headers{} : web_.headers_for(request));
+  if (auto refused = web_.refuse(request, keys_.required())) {
+    co_await answering.send(std::move(*refused));
+  } else if (preflight) {
+    HttpResponse allowed = web_.preflight(request);
     co_await answering.send(std::move(allowed));
   } else if (auto immediate = answer_at_once(request)) {
     co_await answering.send(std::move(*immediate));

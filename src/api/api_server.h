@@ -1,4 +1,4 @@
-// ApiServer: routes, keys and CORS in front of the handlers.
+// ApiServer: routes, keys and rules for web pages in front of the handlers.
 //
 // It serves from the moment it listens: while the model loads every endpoint
 // but /health and / answers 503 with how far it has come.
@@ -14,13 +14,15 @@
 #include "api/backend.h"
 #include "api/client_responder.h"
 #include "api/http_server.h"
+#include "api/web_rules.h"
 
 namespace holdfast::api {
 
 struct ApiOptions {
   HttpServerOptions http;
   std::vector<std::string> api_keys;
-  std::vector<std::string> cors_origins = {"*"};
+  std::vector<std::string> allowed_hosts;  // these two: see WebOptions
+  std::vector<std::string> cors_origins;
 };
 
 class ApiServer {
@@ -50,7 +52,7 @@ class ApiServer {
                                                  ClientResponder& responder);
 
   ApiKeys keys_;
-  CorsRules cors_;
+  WebRules web_;
   BackendSlot backend_;
   // Templates and tokens; one thread, so that preparing never starves the engine.
   boost::asio::thread_pool worker_{1};

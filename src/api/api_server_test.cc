@@ -99,6 +99,7 @@ TEST(Api, CorsFollowsTheRules) {
   const auto allowed = server.ask("GET", "/v1/models", "", "Origin: https://a.example\r\n");
   EXPECT_TRUE(allowed.has("Access-Control-Allow-Origin: https://a.example"));
   const auto other = server.ask("GET", "/v1/models", "", "Origin: https://b.example\r\n");
+  EXPECT_EQ(other.status, 403);
   EXPECT_EQ(other.head.find("Access-Control-Allow-Origin"), std::string::npos);
   const auto preflight = server.ask("OPTIONS", "/v1/chat/completions", "",
                                     "Origin: https://a.example\r\n"

@@ -33,7 +33,12 @@ OptionGroup server_group(ServerOptions& o) {
       {"--ssl-key-file", "FILE", text(o.ssl_key_file), "The certificate's private key (PEM).",
        "LLAMA_ARG_SSL_KEY_FILE"},
       {"--cors-origins", "LIST", list(o.cors_origins, ListMode::kReplace),
-       "Web origins that browsers may call from, with commas.", "LLAMA_ARG_CORS_ORIGINS"},
+       "Web pages that may use the server, by their origins, with commas: https://chat.example; "
+       "localhost for pages of this machine on any port; * for all. Without it only the server's "
+       "own page may.", "LLAMA_ARG_CORS_ORIGINS"},
+      {"--allowed-hosts", "LIST", list(o.allowed_hosts, ListMode::kReplace),
+       "Further names that the server is reached by, with commas; * for any. Addresses, localhost "
+       "and --host are known. Not asked for where an API key is."},
       {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
        "Longest time for one request, waiting included; 0: no limit.", "LLAMA_ARG_TIMEOUT"},
       {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),

@@ -128,8 +128,9 @@ struct ServerOptions {
   std::string api_key_file;
   std::string ssl_cert_file;  // both or neither
   std::string ssl_key_file;
-  std::vector<std::string> cors_origins = {"*"};
-  int timeout_s = 3600;  // of one request, queue included; 0: none
+  std::vector<std::string> allowed_hosts;  // further names of the server; "*": any
+  std::vector<std::string> cors_origins;   // none: pages of other origins are refused
+  int timeout_s = 3600;                    // of one request, queue included; 0: none
   int queue_max = 256;
   int body_limit_mb = 64;
   int connections_max = 4096;

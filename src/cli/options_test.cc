@@ -46,7 +46,7 @@ TEST_F(OptionsTest, NothingGivenIsADefaultServer) {
   EXPECT_EQ(options.server.port, 8080);
   EXPECT_EQ(options.reuse.ram_mib, kCacheRamAuto);
   EXPECT_EQ(options.context.latency_target_ms, 250);
-  EXPECT_EQ(options.server.cors_origins, Args{"*"});
+  EXPECT_EQ(options.server.cors_origins, Args{});
   EXPECT_FALSE(options.sampling.seed.has_value());
 }
 

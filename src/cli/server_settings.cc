@@ -41,6 +41,7 @@ api::ApiOptions api_options(const ServeOptions& options) {
     api.http.tls = api::TlsFiles{server.ssl_cert_file, server.ssl_key_file};
   }
   api.api_keys = server.api_keys;
+  api.allowed_hosts = server.allowed_hosts;
   api.cors_origins = server.cors_origins;
   return api;
 }

@@ -202,25 +202,18 @@ describe('what the server says of itself', () => {
     }
   });
 
-  test('a browser is welcome: the page, HEAD, and CORS', async () => {
+  test('a browser is welcome: the page, and HEAD', async () => {
     const page = await on.server.fetch('/');
     assert.match(page.headers.get('Content-Type'), /text\/html/);
     assert.match(await page.text(), /pocket/);
     assert.equal((await on.server.fetch('/v1/models', { method: 'HEAD' })).status, 200);
-    const preflight = await on.server.fetch('/v1/chat/completions', {
-      method: 'OPTIONS',
-      headers: {
-        Origin: 'http://a.example',
-        'Access-Control-Request-Method': 'POST',
-        'Access-Control-Request-Headers': 'authorization, x-stainless-lang',
-      },
-    });
-    assert.equal(preflight.status, 204);
-    assert.equal(preflight.headers.get('Access-Control-Allow-Origin'), 'http://a.example');
-    assert.match(preflight.headers.get('Access-Control-Allow-Methods'), /POST/);
-    assert.match(preflight.headers.get('Access-Control-Allow-Headers'), /x-stainless-lang/);
+  });
+
+  test('a page of another origin is refused, and told which option would let it in', async () => {
     const answer = await on.server.fetch('/v1/models', { headers: { Origin: 'http://a.example' } });
-    assert.equal(answer.headers.get('Access-Control-Allow-Origin'), 'http://a.example');
+    assert.equal(answer.status, 403);
+    assert.equal(answer.headers.get('Access-Control-Allow-Origin'), null);
+    assert.match((await answer.json()).error.message, /--cors-origins http:\/\/a\.example/);
   });
 });
 
@@ -259,6 +252,21 @@ describe('keys and origins', () => {
       assertErrorShape(await answer.json(), 'authentication_error');
     }
     await on.server.assertAlive();
+  });
+
+  test('a preflight of the given origin is allowed', async () => {
+    const preflight = await on.server.fetch('/v1/chat/completions', {
+      method: 'OPTIONS',
+      headers: {
+        Origin: 'http://good.example',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization, x-stainless-lang',
+      },
+    });
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get('Access-Control-Allow-Origin'), 'http://good.example');
+    assert.match(preflight.headers.get('Access-Control-Allow-Methods'), /POST/);
+    assert.match(preflight.headers.get('Access-Control-Allow-Headers'), /x-stainless-lang/);
   });
 
   test('only the given origin is allowed', async () => {

@@ -33,7 +33,7 @@ describe('hostile requests', () => {
   }
 
   function post(body, headers = '') {
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}` +
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
     return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
   }
@@ -80,9 +80,9 @@ describe('hostile requests', () => {
   });
 
   test('a body over the limit is answered 413', async () => {
-    const declared = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n{';
+    const declared = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{';
     assertRefused(await exchange(declared, { half: false }), 413);
-    const endless = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n' +
+    const endless = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n' +
       `100000\r\n${' '.repeat(0x100000)}\r\n100000\r\n`;
     assertRefused(await exchange(endless, { half: false }), 413);
   });
@@ -94,7 +94,7 @@ describe('hostile requests', () => {
     assert.match(stdout, /\n413$/);
   });
 
-  const start = 'POST /tokenize HTTP/1.1\r\nHost: x\r\n';
+  const start = 'POST /tokenize HTTP/1.1\r\nHost: localhost\r\n';
   for (const [name, bytes, status] of [
     ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', 400],
     ['a header without an end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(100_000)}`, 431],
@@ -107,7 +107,7 @@ describe('hostile requests', () => {
   }
 
   test('a client that has said everything and closed its direction is answered', async () => {
-    const answer = await exchange('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    const answer = await exchange('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     assert.match(answer, /^HTTP\/1.1 200 [^]*\{"status":"ok"\}/);
   });
 
@@ -124,7 +124,7 @@ describe('hostile requests', () => {
     const silent = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'));
     try {
       await Promise.all(silent.map((socket) => once(socket, 'connect')));
-      assertRefused(await exchange('GET /health HTTP/1.1\r\nHost: x\r\n\r\n', { half: false }), 503);
+      assertRefused(await exchange('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n', { half: false }), 503);
     } finally {
       for (const socket of silent) socket.destroy();
     }
@@ -145,9 +145,9 @@ describe('hostile requests', () => {
   test('many requests on one connection are answered in order', async () => {
     const request = (text) => {
       const body = JSON.stringify({ content: text });
-      return `POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      return `POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     };
-    const last = 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const last = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     const answer = await exchange(request('a') + request('b') + request('c') + last, { half: false });
     const bodies = answer.match(/\{.*\}/g).map((body) => JSON.parse(body));
     assert.deepEqual(bodies, [{ tokens: [73] }, { tokens: [74] }, { tokens: [75] }, { status: 'ok' }]);

@@ -80,7 +80,7 @@ class TestClient {
   [[nodiscard]] int fd() const { return fd_; }
 
   TestAnswer get(std::string_view path) {
-    send("GET " + std::string(path) + " HTTP/1.1\r\nHost: t\r\n\r\n");
+    send("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     return read_answer();
   }
 

@@ -62,7 +62,7 @@ class TestServer {
   static std::string request_text(const std::string& method, const std::string& path,
                                   const std::string& body, const std::string& headers = "") {
     return method + " " + path +
-           " HTTP/1.1\r\nHost: t\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
            headers + "\r\n" + body;
   }
 
