@@ -23,11 +23,12 @@ namespace holdfast::plan {
 
 namespace {
 
-enum class ReuseKind { kInterior, kTip, kTipAfterToolCall, kProven };
+enum class ReuseKind { kInterior, kTip, kTipAfterToolCall, kProven, kOneOff };
 
 ReuseKind kind_of(const tree::NodeFacts& facts, Growing growing) {
   const bool shared = facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd);
   if (shared && facts.hits > 1) return ReuseKind::kProven;
+  if (facts.hints.has(Hint::kOneOff) && facts.hits == 0) return ReuseKind::kOneOff;
   const bool wanted = (facts.hints.has(Hint::kTip) && !facts.left_behind) || facts.latest_prompt;
   if (!wanted || facts.node == growing.node) return ReuseKind::kInterior;
   return facts.hints.has(Hint::kToolCall) ? ReuseKind::kTipAfterToolCall : ReuseKind::kTip;
@@ -39,6 +40,7 @@ ReuseOdds odds_of(ReuseKind kind, const tree::NodeFacts& facts, const EvictionPo
     case ReuseKind::kTip: return policy.tip;
     case ReuseKind::kTipAfterToolCall: return policy.tip_after_tool_call;
     case ReuseKind::kProven: return {policy.proven.weight * facts.hits, policy.proven.tau_s};
+    case ReuseKind::kOneOff: return policy.one_off;
   }
   return policy.interior;
 }

@@ -25,6 +25,9 @@
 // back differently goes on from there, and the others lose no more than the answer. The
 // answer that was left behind then counts as interior.
 //
+// What a one-off request left (plan/one_offs.h) is worth next to nothing until somebody has come
+// back to it.
+//
 // Dead weight (a hybrid's rows beyond its deepest snapshot) is worth nothing and
 // goes first. A tip's value counts rows as freed, because they are dead weight without it: those
 // from the nearest restorable place above, which is also where reading again would begin. They go
@@ -74,6 +77,8 @@ struct EvictionPolicy {
   ReuseOdds tip{0.87, 60.0};
   ReuseOdds interior{0.05, 15.0};
   ReuseOdds proven{0.5, 60.0};  // junctions, system ends: weight x hits once hit twice
+  // As a tip that nobody has come back to for a day. Not in recordings, which need no other.
+  ReuseOdds one_off{0.0006, 60.0};
   // Candidates looked at in each list, oldest first.
   std::size_t candidates_max = 2048;
 };

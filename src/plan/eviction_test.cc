@@ -300,6 +300,14 @@ TEST_F(Eviction, ValueFollowsTheFormula) {
   facts.hints = Hint::kJunction;
   facts.snapshots_below = 1;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.05 / 17 * 40 / 50);
+  facts.hints = Hints(Hint::kTip) | Hint::kPromptEnd | Hint::kOneOff;
+  facts.latest_prompt = true;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.0006 / 62 * 40 / 50);
+  facts.hits = 1;
+  EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 0.87 / 62 * 40 / 50)
+      << "somebody has come back to it";
+  facts.hints = Hint::kJunction;
+  facts.latest_prompt = false;
   facts.hits = 2;
   EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(5000), policy_), 1.0 / 62 * 40 / 50);
   EXPECT_DOUBLE_EQ(snapshot_value(facts, asked_at(0), policy_), 1.0 / 60 * 40 / 50)
@@ -444,6 +452,7 @@ class Judge {
     if ((facts.hints.has(Hint::kJunction) || facts.hints.has(Hint::kSystemEnd)) && facts.hits > 1) {
       return {policy_.proven.weight * facts.hits, policy_.proven.tau_s};
     }
+    if (facts.hints.has(Hint::kOneOff) && facts.hits == 0) return policy_.one_off;
     const bool tip = facts.hints.has(Hint::kTip) && !facts.left_behind;
     if (on_way || !(tip || facts.latest_prompt)) return policy_.interior;
     return facts.hints.has(Hint::kToolCall) ? policy_.tip_after_tool_call : policy_.tip;

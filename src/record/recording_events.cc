@@ -10,7 +10,7 @@ namespace holdfast::record {
 
 namespace {
 
-constexpr unsigned kHintBits = 10;
+constexpr unsigned kHintBits = 11;
 
 bool has_world(EventKind kind) {
   switch (kind) {

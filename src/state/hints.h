@@ -18,6 +18,7 @@ enum class Hint : std::uint16_t {
   kOffGrid = 1 << 7,      // a state ends here that no cold run would have, such as a decoded one
   kToolCall = 1 << 8,     // the answer that ended here called a tool: its client is soon back
   kAnswerStart = 1 << 9,  // a whole prompt ended here; its logits may be kept
+  kOneOff = 1 << 10,      // of a prompt that nobody is likely to come back to (plan/one_offs.h)
 };
 
 class Hints {
