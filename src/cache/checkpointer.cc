@@ -130,6 +130,8 @@ StoreRequest Checkpointer::request_for(SlotId slot, const plan::Checkpoint& chec
   request.marks = marks_of(checkpoint.kind);
   if (off_grid) request.marks = request.marks | Hint::kOffGrid;
   request.odds = odds_of(checkpoint.kind, core_.options.memory.eviction);
+  request.essential = plan::always_kept(checkpoint.kind);
+  if (held.one_off) request.keep_as_one_off(core_.options.memory.eviction);
   request.newcomer = held.newcomer;
   request.now = core_.now;
   return request;
@@ -140,7 +142,6 @@ void Checkpointer::take(SlotId slot, const plan::Checkpoint& checkpoint, Receipt
   const bool on_grid = std::ranges::binary_search(held.grid, checkpoint.position);
   StoreRequest request = request_for(slot, checkpoint, !on_grid);
   request.saves = checkpoint.position - held.last_checkpoint;
-  request.essential = plan::always_kept(checkpoint.kind);
   if (checkpoint.near_end && !request.essential) request.odds.weight *= kNearEndOdds;
   // Where slots keep their own, memory is for whole states.
   request.rows_stay = slot_allowance() == 0;
@@ -219,7 +220,6 @@ bool Checkpointer::copy_rows_ahead(SlotId slot, ByteCount bytes, Receipt& receip
   StoreRequest request = request_for(slot, {to, checkpoint.kind}, false);
   request.rows_only = true;
   request.saves = checkpoint.position - held.last_checkpoint;
-  request.essential = plan::always_kept(checkpoint.kind);
   const auto before = core_.clock.now();
   const StoreOutcome outcome = core_.memory.store(request);
   const double took_ms = env::ms_between(before, core_.clock.now());
@@ -280,7 +280,7 @@ ByteCount Checkpointer::put_places_aside(SlotId slot) {
     if (!core_.memory.could_hold(position)) continue;
     StoreRequest request = request_for(slot, place->at, place->off_grid);
     request.saves = position - held.stored_upto;
-    request.essential = deepest && request.saves >= scarce_distance(core_);
+    request.essential = deepest && !held.one_off && request.saves >= scarce_distance(core_);
     request.snapshot = place->snapshot;
     const StoreOutcome outcome = core_.memory.store(request);
     copied += outcome.bytes;

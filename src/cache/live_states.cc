@@ -7,7 +7,7 @@ ByteCount LiveStates::evacuate(SlotId slot) {
   // A short answer behind a prompt that was kept is worth its tokens: where there is no room,
   // nothing makes way for it.
   const TokenPos unsaved = core_.storable_length(held) - held.stored_upto;
-  const bool essential = unsaved >= scarce_distance(core_);
+  const bool essential = unsaved >= scarce_distance(core_) && !held.one_off;
   const bool fits = core_.unsaved_bytes(held) <= core_.memory.budget.free();
   StoreOutcome outcome;
   if (essential || fits) {
@@ -36,6 +36,7 @@ StoreOutcome LiveStates::store(SlotId slot, Priority priority) {
   request.odds = held.tool_call ? policy.tip_after_tool_call : policy.tip;
   request.saves = length - held.stored_upto;
   request.essential = priority == Priority::kEssential;
+  if (held.one_off) request.keep_as_one_off(policy);
   request.newcomer = held.newcomer;
   request.now = core_.now;
   const auto before = core_.clock.now();

@@ -60,6 +60,15 @@ struct StoreRequest {
   bool rows_only = false;
   SnapshotPtr snapshot;  // of this place, if it was taken before; the slot may be beyond it then
   tree::Tick now = 0;
+
+  // Nothing that somebody may want makes way for it, and it makes way for everything. Where others
+  // may begin it is as any other place, once it is there.
+  void keep_as_one_off(const plan::EvictionPolicy& policy) {
+    const bool shared = marks.has(Hint::kJunction) || marks.has(Hint::kSystemEnd);
+    if (!shared) marks = marks | Hint::kOneOff;
+    odds = policy.one_off;
+    essential = false;
+  }
 };
 
 struct StoreOutcome {

@@ -34,6 +34,7 @@ struct Prompt {
   std::span<const tier::PathName> names;  // of its keys, where there is a tier below
   EndKey end;                             // of its keys, if it may use what is kept
   std::uint64_t number = 0;               // of the request, for the journal
+  bool one_off = false;                   // plan/one_offs.h; known when it begins
 };
 
 }  // namespace holdfast::cache

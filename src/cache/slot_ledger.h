@@ -49,6 +49,7 @@ struct LiveSlot {
   std::uint64_t run = 0;     // counts the requests that began here, over all slots
   bool tool_call = false;    // its answer called a tool
   bool newcomer = false;     // most of it had to be read
+  bool one_off = false;      // nobody is likely to come back to it (plan/one_offs.h)
   TokenPos offered = 0;      // of this much, memory was given a state while idle, or declined
   // While a request is at work:
   TokenSpan prompt;

@@ -166,6 +166,7 @@ void Starter::take_over(const Start& start, const StartChoice& choice) {
   held.end = prompt.end;
   core_.slots.begin_run(start.slot);
   held.tool_call = false;
+  held.one_off = prompt.one_off;
   held.offered = 0;
   held.prompt = prompt.tokens;
   held.prompt_keys = prompt.keys;

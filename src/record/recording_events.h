@@ -73,8 +73,9 @@ enum class EventKind : std::uint8_t {
   kDistrust,
   kPostponed,      // as kPrefilled, but the checkpoint there is taken later
   kCopyPostponed,  // part of that checkpoint is copied, or all of it
+  kOneOff,         // the request, which begins next, is one (plan/one_offs.h)
 };
-inline constexpr auto kEventKindLast = EventKind::kCopyPostponed;
+inline constexpr auto kEventKindLast = EventKind::kOneOff;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {
@@ -152,7 +153,7 @@ enum class DoneReason : std::uint8_t {
 // One event. Which fields it has follows from its kind; comments name the kinds.
 struct CacheEvent {
   EventKind kind = EventKind::kOpened;
-  std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped
+  std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped, OneOff
   int slot = 0;               // all kinds that name a slot
   // Plan: tokens kept. Wait: the position waited for. Prefilled, Postponed: the slot's new length.
   // End: the slot's length in the engine. Speed: tokens. BringIn: SlotState::exact. Receipt: tokens

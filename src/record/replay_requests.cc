@@ -14,7 +14,8 @@ cache::Prompt LiveRequest::view() const {
           prompt.header_end,
           {},
           end,
-          prompt.request};
+          prompt.request,
+          one_off};
 }
 
 bool ReplayRequests::add(CacheEvent&& prompt) {

@@ -26,6 +26,7 @@ struct LiveRequest {
   cache::EndKey end;
   cache::Receipt receipt;
   std::optional<cache::ColdFetch> fetch;
+  bool one_off = false;
   std::optional<SlotId> slot;  // it has begun there
   bool ended = false;
 
