@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/access.h"
+#include "api/session_id.h"
 #include "api/worker.h"
 
 namespace holdfast::api {
@@ -183,6 +184,17 @@ void note_tokens(const AnswerUnderWay& answer, RequestEnd* log) {
                  usage.completion_tokens};
 }
 
+// But for the id of the answer.
+Origin origin_of(const AnswerContext& context, const HttpRequest& request,
+                 const CompletionOptions& options) {
+  Origin origin;
+  origin.client = context.client;
+  origin.tenant = tenant_name(context.key_name, options.cache_salt);
+  origin.session = session_of(request, options.session);
+  origin.agent_session = !session_in_headers(request).empty();
+  return origin;
+}
+
 // The scheduler would not take the request.
 asio::awaitable<void> answer_refused(Answering& at, const Error& error,
                                      const ContextOverflow& overflow) {
@@ -200,13 +212,12 @@ asio::awaitable<void> answer_refused(Answering& at, const Error& error,
 }
 
 asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol& protocol,
-                                   ReadyRequest& ready, HttpResponder& responder) {
+                                   ReadyRequest& ready, Origin origin, HttpResponder& responder) {
   const auto format = ready.prepared.format;  // the readers refer to it
   AnswerUnderWay answer = open_answer(context, protocol, ready);
   const ContextOverflow overflow = overflow_of(*context.backend, ready.prepared);
   Generations generations(*context.backend, context.io);
-  const Origin origin{context.client, tenant_name(context.key_name, answer.options.cache_salt),
-                      answer.id};
+  origin.response = answer.id;
   const auto style = ready.make_style(answer);
   Answering at{protocol, answer, *style, generations, responder, context.log};
   if (auto taken = generations.submit(std::move(ready.prepared), origin); !taken) {
@@ -235,7 +246,9 @@ asio::awaitable<void> answer(AnswerContext context, const Protocol& protocol,
   const auto read = [&] { return protocol.read({*context.backend, request, context.key_name}); };
   auto ready = co_await on_worker(context.worker, read);
   if (ready) {
-    co_await answer_ready(context, protocol, *ready, responder);
+    Origin origin = origin_of(context, request, ready->options);
+    if (context.log != nullptr) context.log->session = origin.session;
+    co_await answer_ready(context, protocol, *ready, std::move(origin), responder);
   } else {
     co_await refuse(protocol, ready.error(), responder);
   }

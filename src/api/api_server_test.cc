@@ -232,6 +232,59 @@ TEST(ApiCache, ReceiptsAreListedAndFound) {
   }
 }
 
+TEST(ApiCache, ReceiptsOfASessionAreThoseOfItsTenant) {
+  ApiOptions options;
+  options.api_keys = {"first", "second"};
+  TestServer server(std::move(options));
+  server.load();
+  const auto ask = [&](const std::string& key, const std::string& body, const std::string& header) {
+    const std::string headers = "x-api-key: " + key + "\r\n" + header;
+    const std::string begin = R"({"prompt":"<s>one two three</s>","max_tokens":1)";
+    return json_of(server.ask("POST", "/v1/completions", begin + body + "}", headers))["id"];
+  };
+  const auto list = [&](const std::string& key, const std::string& query) {
+    const std::string path = "/cache/receipts" + query;
+    return json_of(server.ask("GET", path, "", "x-api-key: " + key + "\r\n"))["data"];
+  };
+  const Json headed = ask("first", R"(,"user":"u")", "session-id: s 1\r\n");
+  const Json named = ask("first", R"(,"prompt_cache_key":"s-2")", "");
+  ask("second", R"(,"prompt_cache_key":"s-2")", "");
+  ask("first", "", "");
+  const Json first = list("first", "?session=s%201");
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0]["response"], headed);
+  EXPECT_EQ(list("first", "?session=" + first[0]["session"].get<std::string>()), first);
+  ASSERT_EQ(list("first", "?session=s-2").size(), 1U);
+  EXPECT_EQ(list("first", "?session=s-2")[0]["response"], named);
+  EXPECT_EQ(list("first", "?session=none"), Json::array());
+  EXPECT_EQ(list("first", "").size(), 3U);
+  EXPECT_EQ(list("first", "")[0]["session"], nullptr);
+}
+
+TEST(ApiCache, SessionsAreCounted) {
+  TestServer server;
+  server.load();
+  const auto metric = [&](const std::string& name) {
+    const std::string text = server.ask("GET", "/metrics").body;
+    const auto at = text.find("\n" + name + " ");
+    return at == std::string::npos ? -1.0 : std::stod(text.substr(at + name.size() + 2));
+  };
+  server.chat(R"(,"max_tokens":1)");
+  EXPECT_EQ(metric("holdfast_sessions_active"), 0);
+  server.chat(R"(,"max_tokens":1,"n":2,"user":"a")");
+  EXPECT_EQ(metric("holdfast_session_requests_total{turn=\"first\"}"), 2) << "one for each choice";
+  server.chat(R"(,"max_tokens":1,"user":"a")");
+  server.chat(R"(,"max_tokens":1,"user":"b")");
+  EXPECT_EQ(metric("holdfast_session_requests_total{turn=\"first\"}"), 3);
+  EXPECT_EQ(metric("holdfast_session_requests_total{turn=\"again\"}"), 1);
+  const double reused = metric("holdfast_session_prompt_tokens_total{how=\"reused\"}");
+  const double read = metric("holdfast_session_prompt_tokens_total{how=\"read\"}");
+  const Json again = json_of(server.ask("GET", "/cache/receipts?session=a&limit=1"))["data"][0];
+  EXPECT_EQ(reused, again["restored_tokens"]);
+  EXPECT_EQ(read, again["recomputed_tokens"]);
+  EXPECT_EQ(metric("holdfast_sessions_active"), 2);
+}
+
 // H2 and H9: another key, or another salt, neither finds the states nor the receipt.
 TEST(ApiCache, KeysAndSaltsAreTenantsOfTheirOwn) {
   ApiOptions options;

@@ -9,6 +9,7 @@
 #include "api/json_values.h"
 #include "api/openai_errors.h"
 #include "api/receipt_json.h"
+#include "api/session_id.h"
 #include "api/worker.h"
 #include "state/parts.h"
 
@@ -246,10 +247,11 @@ HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,
   const auto limit = read_limit(request);
   if (!limit) return error_response(limit.error());
   const ByteCount budget = backend.scheduler->cache_commands().status().budget;
+  const std::string session = session_id(request.query_value("session"));
   std::string out = R"({"object":"list","data":[)";
   bool first = true;
   for (const cache::Receipt& receipt :
-       backend.scheduler->receipts().latest(*limit, tenant_of(request, key_name))) {
+       backend.scheduler->receipts().latest(*limit, tenant_of(request, key_name), session)) {
     if (!first) out += ',';
     first = false;
     out += receipt_json(receipt, *backend.text, budget);

@@ -53,7 +53,8 @@ boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest
 // meanwhile. Of the JSON, `left_on_disk`: null, or what stays in the folder, and why.
 boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest& request,
                                          HttpResponder& responder);
-// GET /cache/receipts?limit=N, newest first. `key_name` is ApiKeys::name_of the
+// GET /cache/receipts?limit=N&session=ID, newest first; `session`: of one session (session_id.h)
+// alone. `key_name` is ApiKeys::name_of the
 // asker. The receipts of salted requests are shown to those who name the salt:
 // ?cache_salt=...
 [[nodiscard]] HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,

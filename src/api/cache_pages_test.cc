@@ -30,6 +30,8 @@ cache::Receipt full_receipt() {
   receipt.id = "gen-1";
   receipt.response = "chatcmpl-1";
   receipt.tenant = "secret";
+  receipt.session = "s-1";
+  receipt.one_off = true;
   receipt.unix_ms = 1'794'724'882'123;
   receipt.slot = 1;
   receipt.prompt_tokens = 1000;
@@ -70,7 +72,8 @@ cache::Receipt full_receipt() {
 TEST(ReceiptJson, HasEveryField) {
   const Json json = parsed(receipt_json(full_receipt(), engine::FakeText()));
   Json expected = Json::parse(R"({
-    "id": "gen-1", "response": "chatcmpl-1", "time": "2026-11-15T06:41:22.123Z", "slot": 1,
+    "id": "gen-1", "response": "chatcmpl-1", "session": "s-1", "one_off": true,
+    "time": "2026-11-15T06:41:22.123Z", "slot": 1,
     "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
     "restored_tokens": 400, "restored_from": "snapshot in place", "recomputed_tokens": 600,
     "reuse": 0.8, "bytes_restored": 4096, "bytes_fetched": 512, "bytes_kept": 8192, "checkpoints": 3,
@@ -94,7 +97,8 @@ TEST(ReceiptJson, HasEveryField) {
 
 TEST(ReceiptJson, WhatIsNotThereIsNull) {
   const Json json = parsed(receipt_json(cache::Receipt{}, engine::FakeText()));
-  for (const char* name : {"reuse", "difference", "missing", "waited_for", "companion", "advice"}) {
+  for (const char* name :
+       {"session", "reuse", "difference", "missing", "waited_for", "companion", "advice"}) {
     EXPECT_TRUE(json.contains(name) && json[name].is_null()) << name;
   }
   EXPECT_EQ(json["restored_from"], "nothing");

@@ -161,6 +161,8 @@ Result<void> Generations::submit(Prepared prepared, const Origin& origin) {
     request.client = origin.client;
     request.tenant = origin.tenant;
     request.response = origin.response;
+    request.session = origin.session;
+    request.agent_session = origin.agent_session;
     request.sink = mailbox_->sink_for(i);
     ids_.push_back(request.id);
     if (auto taken = backend_.scheduler->submit(std::move(request)); !taken) {

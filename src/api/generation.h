@@ -36,9 +36,11 @@ struct Prepared {
 
 // Where the generations of one HTTP request come from.
 struct Origin {
-  std::string client;    // for fairness
-  std::string tenant;    // whose states and receipts they share
-  std::string response;  // id of the answer that they are for
+  std::string client;          // for fairness
+  std::string tenant;          // whose states and receipts they share
+  std::string response;        // id of the answer that they are for
+  std::string session;         // session_of(); empty: none was named
+  bool agent_session = false;  // a header names it
 };
 
 // The running generations of one HTTP request. What is still running when this

@@ -1,6 +1,7 @@
 #include "api/metrics.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,8 @@
 
 namespace holdfast::api {
 namespace {
+
+constexpr std::chrono::minutes kSessionActive{15};
 
 double ratio(double a, double b) { return b > 0.0 ? a / b : 0.0; }
 
@@ -88,6 +91,24 @@ void write_llama_names(MetricsWriter& out, const serve::SchedulerStatus& server)
   out.gauge("llamacpp:requests_processing", "Number of requests processing.").sample(busy);
   out.gauge("llamacpp:requests_deferred", "Number of requests deferred.")
       .sample(std::uint64_t{server.queued});
+}
+
+// No id of a session is a label: there would be a series for each.
+void write_sessions(MetricsWriter& out, const serve::SessionTotals& sessions) {
+  out.counter("holdfast_session_requests_total",
+              "Requests that name a session, by whether one of its requests is remembered.")
+      .sample(sessions.first, "turn=\"first\"")
+      .sample(sessions.again, "turn=\"again\"");
+  out.counter("holdfast_session_prompt_tokens_total",
+              "Prompt tokens of the requests with turn=\"again\": reused, and read.")
+      .sample(sessions.again_reused, "how=\"reused\"")
+      .sample(sessions.again_read, "how=\"read\"");
+}
+
+void write_one_offs(MetricsWriter& out, const serve::SessionTotals& sessions) {
+  out.counter("holdfast_session_one_offs_total",
+              "Requests beside the conversation of their session; their states make way first.")
+      .sample(sessions.one_offs);
 }
 
 void write_gaps(MetricsWriter& out, const serve::StepGaps& gaps, const std::string& label) {
@@ -265,6 +286,8 @@ std::string metrics_text(const serve::SchedulerStatus& server, const cache::Cach
   write_gaps(out, server);
   write_drafts(out, server);
   out.counter("holdfast_requests_total", "Requests that were begun.").sample(server.requests);
+  write_sessions(out, server.sessions);
+  write_one_offs(out, server.sessions);
   write_memory(out, cache);
   write_reuse(out, cache);
   write_keeping(out, cache);
@@ -286,9 +309,20 @@ std::string answer_id_metrics(const cache::AnswerIds& ids) {
   return out.take();
 }
 
+std::string active_session_metrics(std::size_t sessions) {
+  MetricsWriter out;
+  out.gauge("holdfast_sessions_active",
+            "Sessions with a request in the last 15 minutes, of the requests that have receipts.")
+      .sample(std::uint64_t{sessions});
+  return out.take();
+}
+
 HttpResponse show_metrics(const Backend& backend) {
   std::string text = metrics_text(backend.scheduler->status(),
                                   backend.scheduler->cache_commands().status(), backend.engine());
+  const auto lately = std::chrono::system_clock::now().time_since_epoch() - kSessionActive;
+  text += active_session_metrics(backend.scheduler->receipts().sessions_since(
+      std::chrono::duration_cast<std::chrono::milliseconds>(lately).count()));
   if (backend.answer_ids != nullptr) text += answer_id_metrics(*backend.answer_ids);
   return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
 }

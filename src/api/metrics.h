@@ -18,6 +18,7 @@ namespace holdfast::api {
 [[nodiscard]] std::string metrics_text(const serve::SchedulerStatus& server,
                                        const cache::CacheStatus& cache,
                                        const engine::EngineStanding& engine = {});
+[[nodiscard]] std::string active_session_metrics(std::size_t sessions);
 [[nodiscard]] std::string answer_id_metrics(const cache::AnswerIds& ids);
 [[nodiscard]] HttpResponse show_metrics(const Backend& backend);
 

@@ -7,6 +7,7 @@
 
 #include "api/openai_fields.h"
 #include "api/openai_sampling.h"
+#include "api/session_id.h"
 
 namespace holdfast::api {
 namespace {
@@ -116,6 +117,7 @@ CompletionOptions read_options(const JsonFields& body, const ChatDefaults& defau
   options.reuse = body.boolean("cache_prompt").value_or(true);
   options.cache_receipt = body.boolean("cache_receipt").value_or(false);
   options.cache_salt = read_cache_salt(body);
+  options.session = read_session(body);
   options.id_slot = read_id_slot(body);
   options.timeout = read_timeout(body, defaults);
   return options;

@@ -124,6 +124,8 @@ void append_receipt(std::string& out, const cache::Receipt& receipt, const engin
   ObjectWriter object(out);
   object.text("id", receipt.id);
   object.text("response", receipt.response);
+  append_text_or_null(object, "session", receipt.session);
+  append_boolean(object, "one_off", receipt.one_off);
   object.text("time", cache::utc_text(receipt.unix_ms));
   object.integer("slot", receipt.slot);
   append_counts(object, receipt);

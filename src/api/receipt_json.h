@@ -3,6 +3,9 @@
 // The JSON of a receipt; a count is in tokens unless its name says otherwise:
 //
 //   id, response        of the generation, and of the answer that the client saw
+//   session             null, or the session that the client named (session_id.h)
+//   one_off             it was taken for one beside the session's conversation, and its states make
+//                       way first (plan/one_offs.h)
 //   time                ISO 8601, UTC
 //   slot
 //   prompt_tokens       = restored_tokens + recomputed_tokens, once it has been read

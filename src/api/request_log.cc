@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/client_envelope.h"
+#include "api/session_id.h"
 #include "env/log.h"
 
 namespace holdfast::api {
@@ -26,15 +27,6 @@ void write(env::LogLevel level, env::LogFields fields) {
 
 }  // namespace
 
-std::string_view session_of(const HttpRequest& request) {
-  constexpr std::array kNames = {"x-claude-code-session-id", "session-id", "session_id",
-                                 "thread-id", "x-session-affinity"};
-  for (const char* name : kNames) {
-    if (const std::string_view id = request.header(name); !id.empty()) return id;
-  }
-  return "";
-}
-
 bool is_polled(const HttpRequest& request) {
   constexpr std::array<std::string_view, 5> kPolled = {"/health", "/metrics", "/slots", "/",
                                                        "/api/hello"};
@@ -51,7 +43,8 @@ void log_request(const HttpRequest& request, const RequestEnd& end) {
       silent || (is_polled(request) && !refused) ? env::LogLevel::kDebug : env::LogLevel::kInfo;
   const std::string_view method = or_dash(request.method);
   const std::string_view path = or_dash(request.path);
-  const std::string_view session = or_dash(session_of(request));
+  const std::string named = end.session.empty() ? session_of(request) : end.session;
+  const std::string_view session = or_dash(named);
   const std::string_view client = or_dash(request.peer);
   const std::string_view agent = or_dash(request.header("user-agent"));
   const std::string_view why = front_of(end.why, kReasonMax);

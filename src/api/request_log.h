@@ -31,18 +31,16 @@ struct RequestTokens {
   TokenPos wrote = 0;
 };
 
-// The id of the conversation that an agent says it is in; empty: it does not say.
-[[nodiscard]] std::string_view session_of(const HttpRequest& request);
-
 // Something that is asked again and again by programs that watch.
 [[nodiscard]] bool is_polled(const HttpRequest& request);
 
 // An answer as the log sees it.
 struct RequestEnd {
-  int status = 0;          // 0: nothing was answered
-  std::string why = {};    // of a refusal, or what ended it early
-  double ms = 0.0;         // since its head was read
-  bool for_model = false;  // `tokens` count
+  int status = 0;            // 0: nothing was answered
+  std::string why = {};      // of a refusal, or what ended it early
+  double ms = 0.0;           // since its head was read
+  bool for_model = false;    // `tokens` count
+  std::string session = {};  // session_of(), where the body was read; else that of the headers
   RequestTokens tokens = {};
 };
 

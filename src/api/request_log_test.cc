@@ -131,16 +131,11 @@ TEST_F(RequestLogTest, RLOG2TextOfClientsIsEscapedAndShort) {
   EXPECT_LT(all[0].size(), 1200U);
 }
 
-TEST_F(RequestLogTest, SessionsAreThoseThatAgentsName) {
-  const auto session = [](const char* name) {
-    HttpRequest request;
-    request.headers = {{name, "abc"}};
-    return std::string(session_of(request));
-  };
-  for (const char* name :
-       {"X-Claude-Code-Session-Id", "session-id", "thread-id", "x-session-affinity", "session_id"})
-    EXPECT_EQ(session(name), "abc") << name;
-  EXPECT_EQ(session("x-request-id"), "");
+TEST_F(RequestLogTest, TheSessionMayBeNamedInTheBody) {
+  TestServer server;
+  server.load();
+  EXPECT_EQ(server.chat(R"(,"max_tokens":1,"prompt_cache_key":"s-1")").status, 200);
+  EXPECT_TRUE(has(lines(1).at(0), " session=s-1 ")) << lines(1).at(0);
 }
 
 TEST_F(RequestLogTest, WhatIsPolledIsForDebugging) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
+#include <utility>
 
 namespace holdfast::cache {
 
@@ -101,13 +103,34 @@ void ReceiptLog::clear() {
   receipts_.clear();
 }
 
-std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& tenant) const {
+std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& tenant,
+                                        const std::string& session) const {
   const MutexLock lock(mutex_);
   std::vector<Receipt> newest;
   for (auto held = receipts_.rbegin(); held != receipts_.rend() && newest.size() < limit; ++held) {
-    if (held->tenant == tenant) newest.push_back(*held);
+    const bool asked_for = session.empty() || held->session == session;
+    if (held->tenant == tenant && asked_for) newest.push_back(*held);
   }
   return newest;
+}
+
+bool ReceiptLog::has_session_of(const Receipt& receipt) const {
+  const MutexLock lock(mutex_);
+  return std::ranges::any_of(receipts_, [&](const Receipt& held) {
+    const bool same_answer =
+        held.id == receipt.id || (!held.response.empty() && held.response == receipt.response);
+    return held.session == receipt.session && held.tenant == receipt.tenant && !same_answer;
+  });
+}
+
+std::size_t ReceiptLog::sessions_since(std::int64_t unix_ms) const {
+  const MutexLock lock(mutex_);
+  std::set<std::pair<std::string_view, std::string_view>> sessions;
+  for (const Receipt& held : receipts_) {
+    if (held.unix_ms >= unix_ms && !held.session.empty())
+      sessions.emplace(held.tenant, held.session);
+  }
+  return sessions.size();
 }
 
 }  // namespace holdfast::cache

@@ -84,6 +84,8 @@ struct Receipt {
   std::string id;        // of the generation
   std::string response;  // id of the answer that the client saw
   std::string tenant;    // whose it is: a receipt quotes text, and is shown to nobody else
+  std::string session;   // that its client says it belongs to; empty: none. Not in recordings
+  bool one_off = false;  // plan/one_offs.h; not in the receipts of recordings either
   std::int64_t unix_ms = 0;
 
   int slot = -1;
@@ -129,8 +131,13 @@ class ReceiptLog {
   void put(const Receipt& receipt);
   // By the generation's id or the response's; the latest one of several.
   [[nodiscard]] std::optional<Receipt> find(const std::string& id, const std::string& tenant) const;
-  // Newest first.
-  [[nodiscard]] std::vector<Receipt> latest(std::size_t limit, const std::string& tenant) const;
+  // Newest first. `session`: those of one alone; empty: all.
+  [[nodiscard]] std::vector<Receipt> latest(std::size_t limit, const std::string& tenant,
+                                            const std::string& session = "") const;
+  // Whether another request of the same tenant and session is there.
+  [[nodiscard]] bool has_session_of(const Receipt& receipt) const;
+  // How many sessions of all tenants have begun a request since then.
+  [[nodiscard]] std::size_t sessions_since(std::int64_t unix_ms) const;
   // A receipt quotes its prompt.
   void clear();
 

@@ -37,10 +37,15 @@ CommandSyntax explain_syntax(ExplainOptions& o) {
           "  holdfast explain                      the latest request\n"
           "  holdfast explain --last 20            the latest twenty, a line each\n"
           "  holdfast explain chatcmpl-Xa3...      the request with that answer\n"
+          "  holdfast explain --session 4f2a...    those of an agent's session, as a table\n"
           "  holdfast explain --json | jq .reuse   for programs\n",
       .groups = {{"Options", {
           {"--last", "N", with_default(whole(o.last, 1, kLastMax), ""),
            "A line for each of the latest N requests."},
+          {"--session", "ID", text(o.session),
+           "The requests of a session, as a table with their sum: when, how long the prompt was, how "
+           "much of it was reused, how long the rest took, and why not more. The log's lines name "
+           "sessions, and so do receipts."},
           {"--json", "", flag(o.json), "What the server says, as JSON."},
           {"--url", "URL", text(o.url), "The server's address."},
           {"--port", "N", local_port(o.url), "The same for a server on this machine: its port."},
@@ -70,13 +75,20 @@ std::string percent_encoded(std::string_view text) {
   return encoded;
 }
 
+// Of a session all that the server has.
+int limit_of(const ExplainOptions& options) {
+  if (options.last > 0) return options.last;
+  return options.session.empty() ? 1 : kLastMax;
+}
+
 std::string target_of(const ExplainOptions& options) {
   std::string target = "/cache/receipts";
   if (!options.id.empty()) {
     target += "/" + percent_encoded(options.id) + "?";
   } else {
-    target += "?limit=" + std::to_string(std::max(options.last, 1)) + "&";
+    target += "?limit=" + std::to_string(limit_of(options)) + "&";
   }
+  if (!options.session.empty()) target += "session=" + percent_encoded(options.session) + "&";
   if (!options.cache_salt.empty()) target += "cache_salt=" + percent_encoded(options.cache_salt);
   while (target.ends_with('?') || target.ends_with('&')) target.pop_back();
   return target;
@@ -130,6 +142,13 @@ Result<std::string> fetch_receipts(const ExplainOptions& options) {
 }
 
 Error nothing_yet(const ExplainOptions& options) {
+  if (!options.session.empty()) {
+    return {ErrorCode::kNotFound,
+            "No request of session '" + harmless(options.session) +
+                "' is remembered for this key and salt. The server's log names the session of each "
+                "request (session=...), and so does `holdfast explain --json`.",
+            ""};
+  }
   std::string text = "No request has been answered yet";
   if (!options.api_key.empty()) text += " for this key";
   if (!options.cache_salt.empty()) text += " and salt";
@@ -152,6 +171,9 @@ Result<ExplainOptions> parse_explain_options(std::span<const std::string> args,
   if (!options.id.empty() && options.last > 0) {
     return invalid_argument("--last", "--last lists the latest requests; leave the ID out");
   }
+  if (!options.id.empty() && !options.session.empty()) {
+    return invalid_argument("--session", "--session lists its requests; leave the ID out");
+  }
   return options;
 }
 
@@ -167,8 +189,10 @@ Result<std::string> explain(const ExplainOptions& options, const Environment& en
   const Json& data = child_of(answer, "data");
   const bool list = options.id.empty();
   if (list && (!data.is_array() || data.empty())) return nothing_yet(options);
-  const Json& shown = !list ? answer : options.last > 0 ? data : data.front();
+  const bool several = options.last > 0 || !options.session.empty();
+  const Json& shown = !list ? answer : several ? data : data.front();
   if (options.json) return dump_json(shown, 2) + "\n";
+  if (!options.session.empty()) return session_table(shown);
   if (options.last > 0) return receipt_lines(shown);
   return receipt_text(shown, explain_style(env));
 }

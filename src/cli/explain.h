@@ -15,8 +15,9 @@ struct ExplainOptions {
   std::string url = "http://127.0.0.1:8080";
   std::string api_key = {};
   std::string cache_salt = {};
-  std::string id = {};  // of an answer; empty: the latest
-  int last = 0;         // 0: one receipt in full; else a line for each of this many
+  std::string id = {};       // of an answer; empty: the latest
+  std::string session = {};  // a table of its requests
+  int last = 0;              // 0: one receipt in full; else a line for each of this many
   bool json = false;
   bool insecure = false;  // HTTPS with any certificate
   bool show_help = false;

@@ -149,6 +149,23 @@ TEST(ExplainLines, OneForEachRequest) {
   EXPECT_EQ(receipt_lines(Json()), "");
 }
 
+TEST(ExplainSession, ATableWithItsSum) {
+  Json cold = parted_receipt();
+  cold.update(Json::parse(R"({"missing": null, "difference": null, "matched_tokens": 0})"));
+  Json edited = parted_receipt();
+  edited["missing"] = nullptr;
+  EXPECT_EQ(session_table(Json::array({warm_receipt(), edited, parted_receipt(), cold})),
+            "    time    prompt  reused     read  why not more\n"
+            "06:41:22     1,000    0.0%    2.5 s  nothing was known\n"
+            "06:41:22     1,000    0.0%    2.5 s  evicted, token 448\n"
+            "06:41:22     1,000    0.0%    2.5 s  differs at token 500\n"
+            "06:41:22    12,310   97.8%   0.11 s\n"
+            "4 requests: 12,034 of 15,310 prompt tokens reused (78.6%), 3,276 read in 7.6 s; "
+            "saved about 4.6 s\n");
+  EXPECT_EQ(session_table(Json()), "");
+  EXPECT_FALSE(session_table(Json::parse(R"([null, 5, {"missing": 3}])")).empty());
+}
+
 // --- the command line -------------------------------------------------------------
 
 Result<ExplainOptions> parse(std::vector<std::string> args, const Environment& env = {}) {
@@ -169,6 +186,7 @@ TEST(ExplainOptions, AreRead) {
   EXPECT_EQ(full->cache_salt, "s");
   EXPECT_TRUE(full->json && full->insecure);
   EXPECT_EQ(parse({"--last", "20"})->last, 20);
+  EXPECT_EQ(parse({"--session", "s-1"})->session, "s-1");
 }
 
 TEST(ExplainOptions, StandInTheEnvironmentAsForChat) {
@@ -186,6 +204,7 @@ TEST(ExplainOptions, MistakesAreNamed) {
       {{"--last", "x"}, "--last needs a whole number from 1 to 1000, not \"x\""},
       {{"a", "b"}, "one ID at a time: a or b"},
       {{"a", "--last", "3"}, "leave the ID out"},
+      {{"a", "--session", "s"}, "leave the ID out"},
   };
   for (const auto& [args, part] : wrong) {
     const auto parsed = parse(args);
@@ -195,8 +214,8 @@ TEST(ExplainOptions, MistakesAreNamed) {
 }
 
 TEST(ExplainHelp, TeachesEveryOption) {
-  for (const char* word : {"--last N", "--json", "--url", "--api-key", "--cache-salt",
-                           "Examples:", "cache_receipt", "HOLDFAST_URL"}) {
+  for (const char* word : {"--last N", "--session ID", "--json", "--url", "--api-key",
+                           "--cache-salt", "Examples:", "cache_receipt", "HOLDFAST_URL"}) {
     EXPECT_NE(explain_help().find(word), std::string::npos) << word;
   }
 }

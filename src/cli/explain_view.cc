@@ -173,6 +173,49 @@ std::string clock_of(const Json& receipt) {
   return time.size() >= 19 ? harmless(time.substr(11, 8)) : "";
 }
 
+// --- a session ----------------------------------------------------------------------
+
+// What comes first of: something known was not there; the prompt differs; nothing was known.
+std::string cause_of(const Json& receipt) {
+  const Json& missing = child_of(receipt, "missing");
+  if (const std::string why = text_at(missing, "why"); !why.empty()) {
+    std::string words = harmless(why);
+    std::ranges::replace(words, '_', ' ');
+    return words + ", token " + with_commas(count_at(missing, "position"));
+  }
+  const Json& difference = child_of(receipt, "difference");
+  if (difference.is_object() && !text_at(difference, "known_text").empty())
+    return "differs at token " + with_commas(count_at(difference, "position"));
+  const bool cold = count_at(receipt, "matched_tokens") == 0;
+  return cold ? "nothing was known" : "";
+}
+
+std::string aligned(std::string text, std::size_t width) {
+  text.insert(0, width - std::min(width, text.size()), ' ');
+  return text;
+}
+
+std::string session_line(const Json& receipt) {
+  const std::int64_t prompt = count_at(receipt, "prompt_tokens");
+  std::string line = aligned(clock_of(receipt), 8) + aligned(with_commas(prompt), 10) +
+                     aligned(percent(count_at(receipt, "restored_tokens"), prompt), 8) +
+                     aligned(seconds(number_at(receipt, "prompt_ms")), 9);
+  const std::string cause = cause_of(receipt);
+  return line + (cause.empty() ? "" : "  " + cause) + "\n";
+}
+
+// The fields that receipt_headline() reads, added up.
+Json sum_of(const Json& receipts) {
+  Json sum;
+  for (const char* field :
+       {"prompt_tokens", "restored_tokens", "recomputed_tokens", "prompt_ms", "saved_ms"}) {
+    double all = 0.0;
+    for (const Json& receipt : receipts) all += number_at(receipt, field);
+    sum[field] = all;
+  }
+  return sum;
+}
+
 }  // namespace
 
 ExplainStyle explain_style(const Environment& env) {
@@ -218,6 +261,16 @@ std::string receipt_text(const Json& receipt, const ExplainStyle& style) {
     text += paragraph("Computed again while nobody waited:", proof, style);
   }
   return text + paragraph("What would help:", text_at(receipt, "advice"), style);
+}
+
+std::string session_table(const Json& receipts) {
+  if (!receipts.is_array() || receipts.empty()) return "";
+  std::string text = "    time    prompt  reused     read  why not more\n";
+  for (auto receipt = receipts.rbegin(); receipt != receipts.rend(); ++receipt)
+    text += session_line(*receipt);
+  const bool one = receipts.size() == 1;
+  return text + std::to_string(receipts.size()) + (one ? " request: " : " requests: ") +
+         receipt_headline(sum_of(receipts)) + "\n";
 }
 
 std::string receipt_lines(const Json& receipts) {

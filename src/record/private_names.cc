@@ -10,6 +10,7 @@ cache::Receipt PrivateNames::without_names(const cache::Receipt& receipt, std::u
   cache::Receipt bare = receipt;
   bare.id = "r" + std::to_string(number);
   bare.response.clear();
+  bare.session.clear();
   bare.advice.clear();
   if (!receipt.tenant.empty()) {
     const auto tenant = tenants_.emplace(receipt.tenant, tenants_.size() + 1).first->second;

@@ -10,6 +10,7 @@ cache::Receipt receipt_of(const std::string& tenant) {
   receipt.id = "chatcmpl-secret";
   receipt.tenant = tenant;
   receipt.response = "a secret response";
+  receipt.session = "a secret session";
   receipt.advice = "a secret advice";
   return receipt;
 }
@@ -25,6 +26,7 @@ TEST(PrivateNames, Names1NothingOfAClientIsLeft) {
   EXPECT_EQ(bare.id, "r7");
   EXPECT_EQ(bare.tenant, "t1");
   EXPECT_TRUE(bare.response.empty());
+  EXPECT_TRUE(bare.session.empty());
   EXPECT_TRUE(bare.advice.empty());
   ASSERT_TRUE(bare.difference.has_value());
   EXPECT_TRUE(bare.difference->known.empty());

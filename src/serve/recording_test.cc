@@ -89,6 +89,7 @@ TEST(RecordedTrafficIs, Mixed) {
   int fetched = 0;
   int differ = 0;
   int waited = 0;
+  std::uint64_t one_offs = 0;
   for (const Kind& kind : kinds()) {
     RecordedTraffic traffic(kind.traffic);
     auto outcome = record::replay_recording(traffic.run());
@@ -102,6 +103,7 @@ TEST(RecordedTrafficIs, Mixed) {
       waited += request.receipt.waited_for.empty() ? 0 : 1;
     }
     EXPECT_GT(traffic.scheduler().cache_commands().status().evicted_bytes, 0U) << kind.name;
+    one_offs += traffic.scheduler().status().sessions.one_offs;
     if (kind.traffic.faults) {
       EXPECT_GT(traffic.scheduler().cache_commands().status().quarantined, 0U) << kind.name;
     }
@@ -118,6 +120,7 @@ TEST(RecordedTrafficIs, Mixed) {
   EXPECT_GT(fetched, 20);
   EXPECT_GT(differ, 200);
   EXPECT_GT(waited, 20);
+  EXPECT_GT(one_offs, 20U);
 }
 
 TEST_P(Recording, APrivateOneReplaysToTheSameReceiptsToo) {

@@ -92,10 +92,13 @@ class EventSink {
 
 struct GenerateRequest {
   std::string id;
-  std::string client;    // who asks, for fairness: an API key or an address
-  std::string response;  // id of the answer that this is a part of
-  std::string tenant;    // who may see its receipt
-  SpaceKey space;        // which states it may use and adds to: model, settings, tenant
+  std::string client;          // who asks, for fairness: an API key or an address
+  std::string response;        // id of the answer that this is a part of
+  std::string tenant;          // who may see its receipt
+  std::string session;         // that its client says it belongs to; empty: none. Groups receipts
+  bool agent_session = false;  // of one agent at work; false: it may be a user's, with many
+                               // conversations. Decides what is a one-off (plan/one_offs.h)
+  SpaceKey space;              // which states it may use and adds to: model, settings, tenant
   Tokens prompt;
   std::optional<PreparedPrompt> prepared;  // of `prompt`; nothing: submit() does it
   std::string prompt_field = "prompt";     // where the prompt came from, for errors

@@ -91,6 +91,16 @@ void RequestEnds::add_up(const Job& job) {
   totals.prompt_seconds += timings.prompt_ms / 1000.0;
   totals.predicted_seconds += timings.predicted_ms / 1000.0;
   totals.drafts += job.draft.counts;
+  if (!job.input.session.empty()) add_up_session(job);
+}
+
+void RequestEnds::add_up_session(const Job& job) {
+  SessionTotals& totals = core_.totals.sessions;
+  const bool again = receipts_.has_session_of(job.receipt);
+  ++(again ? totals.again : totals.first);
+  if (!again) return;
+  totals.again_reused += static_cast<std::uint64_t>(job.timings.cached_tokens);
+  totals.again_read += static_cast<std::uint64_t>(job.timings.prompt_tokens);
 }
 
 void RequestEnds::note_in_journal(const Job& job, cache::RequestEnd end) {

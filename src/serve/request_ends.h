@@ -54,6 +54,7 @@ class RequestEnds {
   void tell_failure(const Job& job, const Error& error);
   void note_in_journal(const Job& job, cache::RequestEnd end);
   void add_up(const Job& job);
+  void add_up_session(const Job& job);
 
   LoopCore& core_;
   PacedWork& paced_;

@@ -91,10 +91,12 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   receipt.id = job->input.id;
   receipt.response = job->input.response;
   receipt.tenant = job->input.tenant;
+  receipt.session = job->input.session;
   receipt.history_tokens = job->input.history_tokens;
   receipt.answer_ids = job->input.answer_ids;
   receipt.unix_ms = core_.clock.unix_ms();
   receipt.queued_ms = job->timings.queued_ms;
+  note_one_off(*job, std::max(choice.match.matched, choice.plan.reused));
   paced_.begin(*job, choice);
   job->timings.cached_tokens = receipt.restored;
   ++core_.totals.requests;
@@ -106,6 +108,16 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   core_.observer.on_started(slot.job->input, started);
   slot.job->input.sink->on_event(started);
   reader_.begin(slot);
+}
+
+// The name of a session is its client's choice, so it counts together with the tenant.
+void RequestQueue::note_one_off(Job& job, TokenPos known) {
+  const GenerateRequest& input = job.input;
+  if (!input.agent_session || input.session.empty()) return;
+  const std::string session = input.tenant + ' ' + input.session;
+  job.prompt.one_off = one_offs_.note(session, {job.prompt_length(), known});
+  job.receipt.one_off = job.prompt.one_off;
+  if (job.prompt.one_off) ++core_.totals.sessions.one_offs;
 }
 
 void RequestQueue::note_for_proof(const Job& job) {

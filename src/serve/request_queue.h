@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "plan/one_offs.h"
 #include "serve/inbox.h"
 #include "serve/loop_core.h"
 #include "serve/paced_work.h"
@@ -51,6 +52,7 @@ class RequestQueue {
   [[nodiscard]] bool may_start(const Job& job) const;
   [[nodiscard]] std::vector<SlotId> idle_slots_for(const Job& job) const;
   void begin(std::unique_ptr<Job> job, const cache::StartChoice& choice);
+  void note_one_off(Job& job, TokenPos known);
   void note_for_proof(const Job& job);
 
   LoopCore& core_;
@@ -61,6 +63,7 @@ class RequestQueue {
   Prover& prover_;
   std::deque<std::unique_ptr<Job>> jobs_;
   std::uint64_t arrived_ = 0;
+  plan::OneOffs one_offs_;
 };
 
 }  // namespace holdfast::serve

@@ -28,6 +28,15 @@ struct SlotStatus {
   TokenPos predicted = 0;
 };
 
+// Requests that name a session, by whether another one of that session is remembered.
+struct SessionTotals {
+  std::uint64_t first = 0;
+  std::uint64_t again = 0;
+  std::uint64_t again_reused = 0;  // their prompt tokens: not computed again,
+  std::uint64_t again_read = 0;    // and computed
+  std::uint64_t one_offs = 0;      // plan/one_offs.h
+};
+
 struct SchedulerStatus {
   std::vector<SlotStatus> slots;
   std::size_t queued = 0;
@@ -36,6 +45,7 @@ struct SchedulerStatus {
   std::uint64_t requests = 0;
   std::uint64_t prompt_tokens = 0;         // computed
   std::uint64_t prompt_tokens_cached = 0;  // not computed again
+  SessionTotals sessions;
   std::uint64_t predicted_tokens = 0;
   double prompt_seconds = 0.0;
   double predicted_seconds = 0.0;

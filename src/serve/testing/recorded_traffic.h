@@ -236,6 +236,8 @@ class RecordedTraffic {
     request.response = "response-" + std::to_string(count_);
     request.tenant = "tenant-of-" + std::to_string(talk.tenant);
     request.client = request.tenant;
+    request.session = "session-of-" + std::to_string(talk.tenant);
+    request.agent_session = talk.tenant == 0;  // what begins beside its long ones is a one-off
     request.space = {7, static_cast<std::uint64_t>(talk.tenant) + 100};
     request.prompt = text_.tokenize(talk.text, true, true);
     request.spans = spans_of(request.prompt);
@@ -247,6 +249,7 @@ class RecordedTraffic {
     if (chance(20)) request.timeout = std::chrono::milliseconds(60);
     said.push_back(talk.text);
     said.push_back(request.tenant);
+    said.push_back(request.session);
     said.push_back(request.id);
     said.push_back(request.response);
     prompts.push_back(request.prompt);
