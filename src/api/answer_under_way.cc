@@ -6,10 +6,20 @@
 
 namespace holdfast::api {
 
+namespace {
+
+// Up to the last checkpoint; the slot alone has what lies behind it.
+TokenPos kept_of(const cache::Receipt* receipt) {
+  return receipt != nullptr ? std::max(receipt->kept - receipt->restored, 0) : 0;
+}
+
+}  // namespace
+
 Usage usage_of(const serve::Finished& finished) {
   return {.prompt_tokens = finished.prompt_tokens,
           .completion_tokens = finished.timings.predicted_tokens,
-          .cached_tokens = finished.timings.cached_tokens};
+          .cached_tokens = finished.timings.cached_tokens,
+          .kept_tokens = kept_of(finished.receipt.get())};
 }
 
 bool all_finished(const AnswerUnderWay& answer) {
@@ -27,6 +37,7 @@ Usage total_usage(const AnswerUnderWay& answer) {
     if (i % choices != 0) continue;
     sum.prompt_tokens += one.prompt_tokens;
     sum.cached_tokens += one.cached_tokens;
+    sum.kept_tokens += one.kept_tokens;
   }
   return sum;
 }

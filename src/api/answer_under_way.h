@@ -26,6 +26,7 @@ struct Usage {
   TokenPos prompt_tokens = 0;  // cached ones included
   TokenPos completion_tokens = 0;
   TokenPos cached_tokens = 0;
+  TokenPos kept_tokens = 0;  // of the prompt, computed and kept in memory for later requests
 };
 [[nodiscard]] Usage usage_of(const serve::Finished& finished);
 

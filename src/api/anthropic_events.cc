@@ -22,12 +22,11 @@ void append_text_or_null(ObjectWriter& object, std::string_view name, std::strin
     object.text(name, value);
 }
 
-// Their sum is the prompt. Whatever was computed is kept for the next request, without
-// being asked and without a price, so nothing counts as "creation".
+// The three are the prompt together.
 void append_usage(std::string& out, const Usage& usage) {
   ObjectWriter object(out);
-  object.integer("input_tokens", usage.prompt_tokens - usage.cached_tokens);
-  object.integer("cache_creation_input_tokens", 0);
+  object.integer("input_tokens", usage.prompt_tokens - usage.cached_tokens - usage.kept_tokens);
+  object.integer("cache_creation_input_tokens", usage.kept_tokens);
   object.integer("cache_read_input_tokens", usage.cached_tokens);
   object.integer("output_tokens", usage.completion_tokens);
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/anthropic_caching.h"
 #include "api/anthropic_errors.h"
 #include "api/anthropic_messages.h"
 #include "api/anthropic_tools.h"
@@ -19,6 +20,7 @@ constexpr std::size_t kStopBytesMax = 1024;
 CompletionOptions read_message_options(const JsonFields& body, const ChatDefaults& defaults) {
   CompletionOptions options = read_options(body, defaults);
   options.n = 1;
+  options.marks_caching = marks_caching(body);
   options.stops =
       body.texts("stop_sequences", kStopsMax, kStopBytesMax).value_or(std::vector<std::string>{});
   return options;

@@ -4,9 +4,9 @@
 // A decoded request keeps the promises CHATREQ-1 to CHATREQ-5 of openai_request.h; verified by
 // fuzz/fuzz_messages_request.cc. Beyond Anthropic's fields those of llama-server
 // and ours are read (`seed`, `cache_salt`, `cache_receipt`, ...). What we do not know
-// is ignored: betas, `metadata`, `context_management`, `cache_control`. `thread` is refused: the
-// rest of such a conversation would have to be held here. Pure functions: no I/O, no exceptions,
-// any thread.
+// is ignored: betas, `context_management`. `cache_control` decides nothing, because all is cached;
+// it is only told apart in the usage (anthropic_caching.h). `thread` is refused: the rest of such a
+// conversation would have to be held here. Pure functions: no I/O, no exceptions, any thread.
 #pragma once
 
 #include <string_view>

@@ -46,6 +46,30 @@ TEST(AnthropicRequest, SystemComesFirstAsTextOrBlocks) {
   EXPECT_EQ(refused(with_field(R"("system":7)")).param, "system");
 }
 
+TEST(AnthropicRequest, CacheControlIsSeenWhereItMarksSomething) {
+  const std::string mark = R"("cache_control":{"type":"ephemeral"})";
+  const auto marks = [](const std::string& json) { return decoded(json).options.marks_caching; };
+  const auto said = [](const std::string& block) {
+    return with_messages(R"([{"role":"user","content":[)" + block + "]}]");
+  };
+  const auto tool = [](const std::string& more) {
+    return with_field(R"("tools":[{"name":"a","input_schema":{"type":"object","properties":{)" +
+                      more);
+  };
+  EXPECT_TRUE(marks(with_field(mark)));
+  EXPECT_TRUE(marks(with_field(R"("system":[{"type":"text","text":"a",)" + mark + "}]")));
+  EXPECT_TRUE(marks(said(R"({"type":"text","text":"a",)" + mark + "}")));
+  EXPECT_TRUE(marks(tool("}}," + mark + "}]")));
+  EXPECT_TRUE(marks(with_messages(
+      R"([{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t",
+          "name":"a","input":{}}]},{"role":"user","content":[{"type":"tool_result",
+          "tool_use_id":"t","content":[{"type":"text","text":"b",)" +
+      mark + "}]}]}]")));
+  EXPECT_FALSE(marks(with_field(R"("cache_control":null)")));
+  EXPECT_FALSE(marks(said(R"({"type":"text","text":"cache_control"})")));
+  EXPECT_FALSE(marks(tool(mark + "}}}]"))) << "a tool's own parameter";
+}
+
 TEST(AnthropicRequest, TheAttributionLineIsTakenOut) {
   const std::string blocks = with_field(
       R"("system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=2; cch=0ab1c;"},

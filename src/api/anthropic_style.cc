@@ -115,7 +115,7 @@ class MessageStyle final : public AnswerStyle {
 
   std::string whole() override {
     return message_json(head_of(answer_), content_json(reader().reply(), signature_of(answer_)),
-                        message_end_of(reader(), answer_.options.stops), total_usage(answer_),
+                        message_end_of(reader(), answer_.options.stops), usage(),
                         receipts_json(answer_));
   }
 
@@ -129,7 +129,7 @@ class MessageStyle final : public AnswerStyle {
   void on_finished(std::size_t, std::string& out) override { blocks_.close(out); }
   void keep_alive(std::string& out) override { append_ping(out); }
   void end(std::string& out) override {
-    append_message_delta(out, message_end_of(reader(), answer_.options.stops), total_usage(answer_),
+    append_message_delta(out, message_end_of(reader(), answer_.options.stops), usage(),
                          receipts_json(answer_));
     append_message_stop(out);
   }
@@ -139,6 +139,12 @@ class MessageStyle final : public AnswerStyle {
 
  private:
   [[nodiscard]] const ChoiceReader& reader() const { return answer_.readers.front(); }
+  // States are kept in any case; that they were is told to those who asked for it.
+  [[nodiscard]] Usage usage() const {
+    Usage usage = total_usage(answer_);
+    if (!answer_.options.marks_caching) usage.kept_tokens = 0;
+    return usage;
+  }
 
   AnswerUnderWay& answer_;
   BlockStream blocks_;

@@ -107,6 +107,7 @@ class Scripted {
     answer_.readers.emplace_back(text_, &format_, false);
   }
 
+  void mark_caching(bool marks) { answer_.options.marks_caching = marks; }
   std::vector<Json> stream(const serve::Finished& finished) {
     const auto style = make_message_style(answer_);
     std::string out;
@@ -204,6 +205,28 @@ TEST(AnthropicStyle, Msg1BeginsWithTheMessageAndEndsWithItsReason) {
                                   {"cache_read_input_tokens", 90},
                                   {"output_tokens", 7}}));
   EXPECT_EQ(events.back()["type"], "message_stop");
+}
+
+TEST(AnthropicStyle, WhatIsKeptIsCountedForThoseWhoMarkIt) {
+  cache::Receipt receipt;
+  receipt.restored = 90;
+  receipt.kept = 96;
+  serve::Finished finished = ended(serve::FinishReason::kStopToken);
+  finished.receipt = std::make_shared<const cache::Receipt>(receipt);
+  const auto usage = [&](bool marks) {
+    Scripted scripted({said("x")});
+    scripted.mark_caching(marks);
+    return scripted.whole(finished)["usage"];
+  };
+  EXPECT_EQ(usage(true), (Json{{"input_tokens", 4},
+                               {"cache_creation_input_tokens", 6},
+                               {"cache_read_input_tokens", 90},
+                               {"output_tokens", 7}}));
+  EXPECT_EQ(usage(false)["input_tokens"], 10);
+  EXPECT_EQ(usage(false)["cache_creation_input_tokens"], 0);
+  receipt.kept = 64;  // nothing of what was read
+  finished.receipt = std::make_shared<const cache::Receipt>(receipt);
+  EXPECT_EQ(usage(true)["cache_creation_input_tokens"], 0);
 }
 
 TEST(AnthropicStyle, Msg3AStreamsBlocksAreTheWholeAnswers) {

@@ -64,6 +64,7 @@ struct CompletionOptions {
   bool cache_receipt = false;  // the answer says what was reused, and why not more
   std::string cache_salt;      // 1 to 256 bytes, or absent: who shares states (as in vLLM)
   std::string session;         // that the body names (session_id.h); headers go before it
+  bool marks_caching = false;  // Messages: it has a cache_control somewhere
   std::optional<int> id_slot;  // >= 0; whether it exists is the caller's to check
   std::chrono::milliseconds timeout{0};
 

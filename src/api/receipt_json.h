@@ -16,6 +16,7 @@
 //   recomputed_tokens
 //   reuse               restored / matched, 0..1; null when nothing matched
 //   bytes_restored, bytes_kept, checkpoints
+//   kept_tokens         of the prompt, up to the last checkpoint that memory took
 //   history_tokens      kept as they were once sampled
 //   difference          null, or where the prompt leaves what was known:
 //     position, message (null: in none), role,

@@ -159,6 +159,7 @@ void Checkpointer::take(SlotId slot, const plan::Checkpoint& checkpoint, Receipt
   held.stored_upto = checkpoint.position;
   held.filed = outcome.filed;
   held.last_checkpoint = checkpoint.position;
+  receipt.kept = checkpoint.position;
   receipt.bytes_out += outcome.bytes;
 }
 

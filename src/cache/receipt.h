@@ -98,6 +98,7 @@ struct Receipt {
   ByteCount bytes_in = 0;                     // brought back
   ByteCount bytes_out = 0;                    // kept for later
   int checkpoints = 0;                        // taken while the prompt was read
+  TokenPos kept = 0;                          // of the prompt, up to the last of them in memory
   TokenPos history_tokens = 0;                // ids kept as they were sampled (token-exact history)
   AnswerIdCounts answer_ids;                  // that helped with that, and that did not
   std::optional<CompanionReceipt> companion;  // nullopt: there is none

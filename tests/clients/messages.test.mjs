@@ -265,6 +265,21 @@ describe('reuse', () => {
     assert.ok(other.usage.cache_read_input_tokens >= 0.9 * promptOf(other), JSON.stringify(other.usage));
   });
 
+  // Reads a prompt that nobody has read: what is kept of it is "created" for those who mark it.
+  test('what was computed and kept is told to those who asked for it', async () => {
+    const client = clientOf(on.server);
+    const marked = { type: 'text', text: `One. ${rules}`, cache_control: { type: 'ephemeral' } };
+    const ask = async (extra) => (await client.messages.create({ ...brief, messages: cat, ...extra })).usage;
+    const first = await ask({ system: [marked] });
+    assert.ok(first.cache_creation_input_tokens > 10 * first.input_tokens, JSON.stringify(first));
+    const again = await ask({ system: [marked] });
+    assert.equal(promptOf({ usage: again }), promptOf({ usage: first }));
+    assert.ok(again.cache_read_input_tokens >= first.cache_creation_input_tokens, JSON.stringify(again));
+    const plain = await ask({ system: `Two. ${rules}` });
+    assert.equal(plain.cache_creation_input_tokens, 0);
+    assert.ok(plain.input_tokens > 10 * first.input_tokens, JSON.stringify(plain));
+  });
+
   test('instructions between the turns leave the front as it is', async () => {
     const client = clientOf(on.server);
     const ask = (messages) => client.messages.create({ ...brief, system: rules, messages });
