@@ -153,7 +153,7 @@ TEST(ExplainSession, ATableWithItsSum) {
   Json cold = parted_receipt();
   cold.update(Json::parse(R"({"missing": null, "difference": null, "matched_tokens": 0})"));
   Json edited = parted_receipt();
-  edited["missing"] = nullptr;
+  edited["missing"] = Json::parse(R"({"why": "grid", "position": 448, "sentence": "s"})");
   EXPECT_EQ(session_table(Json::array({warm_receipt(), edited, parted_receipt(), cold})),
             "    time    prompt  reused     read  why not more\n"
             "06:41:22     1,000    0.0%    2.5 s  nothing was known\n"

@@ -178,7 +178,8 @@ std::string clock_of(const Json& receipt) {
 // What comes first of: something known was not there; the prompt differs; nothing was known.
 std::string cause_of(const Json& receipt) {
   const Json& missing = child_of(receipt, "missing");
-  if (const std::string why = text_at(missing, "why"); !why.empty()) {
+  // A prompt that parts inside a chunk is read from the chunk's beginning: it parts all the same.
+  if (const std::string why = text_at(missing, "why"); !why.empty() && why != "grid") {
     std::string words = harmless(why);
     std::ranges::replace(words, '_', ' ');
     return words + ", token " + with_commas(count_at(missing, "position"));
