@@ -9,22 +9,22 @@ import { pocketModel, run, startServer, temporaryFolder } from './server.mjs';
 
 const prompt = 'The lighthouse keeper wrote in his log that the sea had been calm for nine days. '.repeat(40);
 
-// Another model of the same shape: its last tensors hold other numbers.
+// Another model of the same shape: tensors in the middle of it hold other numbers.
 function otherModel(path) {
   copyFileSync(pocketModel, path);
   const file = openSync(path, 'r+');
   const noise = Buffer.alloc(400_000);
   for (let i = 0; i < noise.length; i += 1) noise[i] = (i * 7919) % 61;
-  writeSync(file, noise, 0, noise.length, statSync(path).size - noise.length);
+  writeSync(file, noise, 0, noise.length, Math.floor(statSync(path).size / 2));
   closeSync(file);
 }
 
 async function answerOf(server) {
   const answer = await server.post('/v1/completions', {
-    prompt, max_tokens: 24, temperature: 0, logprobs: 1,
+    prompt, max_tokens: 24, temperature: 0,
   });
   assert.equal(answer.status, 200, JSON.stringify(answer.json));
-  return JSON.stringify(answer.json.choices[0]);
+  return answer.json.choices[0].text;
 }
 
 function models() {
@@ -71,7 +71,7 @@ describe('the model file while it is loaded', { skip: !process.env.PLANTED_FAULT
 
   test('written to: it is not served', async () => {
     const at = models();
-    const ended = await run(['serve', '-m', at.model, '--port', '0', '--cache-dir', at.states],
+    const ended = await run(['serve', '-m', at.model, '--port', '0', '--threads', '1', '--cache-dir', at.states],
       { env: planted('written', at) });
     assert.equal(ended.code, 1);
     assert.match(ended.stderr, /model\.gguf' was changed while it was being loaded\. Start again/);
