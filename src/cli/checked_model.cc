@@ -51,6 +51,7 @@ std::string build_of(const std::string& library) {
 std::string key_of(const ServeOptions& options, const engine::EngineSetting& asked,
                    const ModelDigests& digests) {
   const auto number = [](auto value) { return std::to_string(value); };
+  const ThreadCounts threads = thread_counts(options.compute);
   cache::Fingerprint facts =
       fingerprint_of(options, {digests.model, asked, options.reuse.grid_step, false});
   facts.add("check", number(engine::kConformanceVersion))
@@ -58,7 +59,7 @@ std::string key_of(const ServeOptions& options, const engine::EngineSetting& ask
       .add("context", number(options.context.size))
       .add("drafts", number(asked.drafts) + "/" + number(static_cast<int>(options.drafts.source)) +
                          "/" + number(options.drafts.max))
-      .add("threads", number(options.compute.threads) + "/" + number(options.compute.threads_batch))
+      .add("threads", number(threads.generate) + "/" + number(threads.read))
       .add("libllama", build_of(llama::engine_folder() + "/libllama.so"));
   if (!digests.draft.empty()) facts.add("draft model", digests.draft);
   for (const llama::CpuVariant& variant : llama::cpu_variants()) {

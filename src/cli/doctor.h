@@ -24,6 +24,7 @@ struct MachineFacts {
   std::string system;     // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0"
   std::string processor;  // its name
   unsigned cores = 0;
+  std::string usable_cores;  // "2 of 16 CPUs (quota 2)"
   ByteCount memory = 0;
   ByteCount memory_free = 0;
 };

@@ -40,6 +40,7 @@ std::string machine_text(const DoctorReport& report) {
          line("memory", human_bytes(machine.memory) + ", " + human_bytes(machine.memory_free) +
                             " of it free");
 }
+         line("usable", machine.usable_cores) +
 
 std::string engine_text(const DoctorReport& report) {
   std::vector<std::string> run;
@@ -236,6 +237,7 @@ std::string doctor_json(const DoctorReport& report) {
                  {"memory_free_bytes", report.machine.memory_free}}},
                {"engine",
                 {{"library", report.engine},
+                 {"usable_cores", report.machine.usable_cores},
                  {"folder", report.engine_folder},
                  {"cpu_variants", variants_json(report)},
                  {"devices", devices_json(report)}}},

@@ -47,8 +47,13 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
   config.model_path = options.model.path.empty() ? default_model_path() : options.model.path;
   config.context_tokens = options.context.size;
   config.slots = options.context.parallel;
-  config.threads = std::max(0, options.compute.threads);
-  config.threads_batch = std::max(0, options.compute.threads_batch);
+  const env::UsableCpus cpus = env::usable_cpus();
+  const ThreadCounts threads = thread_counts(options.compute, cpus);
+  config.threads = threads.generate;
+  config.threads_batch = threads.read;
+  // A thread that looks for work takes the time of those who have some.
+  const int usual_poll = cpus.restricted() ? 0 : config.poll;
+  config.poll = options.compute.poll < 0 ? usual_poll : options.compute.poll;
   config.ubatch = options.context.ubatch_size;
   config.gpu_layers = options.compute.gpu_layers < 0 ? -1 : options.compute.gpu_layers;
   config.cpu_variant = options.compute.cpu_variant;
@@ -82,6 +87,20 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
     config.draft_source = DraftSource::kOff;
   }
   return config;
+}
+
+ThreadCounts thread_counts(const ComputeOptions& options, const env::UsableCpus& cpus) {
+  const int generate = options.threads > 0 ? options.threads : cpus.count();
+  return {generate, options.threads_batch > 0 ? options.threads_batch : generate};
+}
+
+std::string too_many_threads(const ComputeOptions& options, const env::UsableCpus& cpus) {
+  const ThreadCounts threads = thread_counts(options, cpus);
+  const int most = std::max(threads.generate, threads.read);
+  if (most <= cpus.count()) return "";
+  return std::to_string(most) + " threads, and this process may use " + cpus.in_words() +
+         ": they wait for each other, and answers take many times longer; --threads " +
+         std::to_string(cpus.count()) + " fits";
 }
 
 // On a processor chunks of 256 are as fast as larger ones, and a prompt that
@@ -137,8 +156,8 @@ cache::Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts&
   // Decoded state is kept in throughput mode only; the order of sums follows the threads.
   facts.add("mode", options.context.deterministic ? "deterministic" : "throughput");
   if (options.context.deterministic) {
-    facts.add("threads",
-              number(options.compute.threads) + "/" + number(options.compute.threads_batch));
+    const ThreadCounts threads = thread_counts(options.compute);
+    facts.add("threads", number(threads.generate) + "/" + number(threads.read));
   }
   return facts;
 }

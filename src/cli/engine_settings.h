@@ -9,10 +9,22 @@
 #include "engine/engine.h"
 #include "engine/ladder.h"
 #include "engine/llama/llama_config.h"
+#include "env/usable_cpus.h"
 
 namespace holdfast::cli {
 
 [[nodiscard]] llama::LlamaConfig engine_config(const ServeOptions& options);
+
+// Threads that the engine computes with.
+struct ThreadCounts {
+  int generate = 1;
+  int read = 1;  // prompts
+};
+[[nodiscard]] ThreadCounts thread_counts(const ComputeOptions& options,
+                                         const env::UsableCpus& cpus = env::usable_cpus());
+// More threads than there are CPUs for them: one sentence for the log; empty: there are not.
+[[nodiscard]] std::string too_many_threads(const ComputeOptions& options,
+                                           const env::UsableCpus& cpus = env::usable_cpus());
 
 // The longest chunk that prompts are read in.
 [[nodiscard]] TokenPos grid_step(const ServeOptions& options, bool on_gpu);

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 #include <vector>
 
 #include "base/free_memory.h"
+#include "env/usable_cpus.h"
 
 namespace holdfast::cli {
 
@@ -104,7 +104,9 @@ MachineFacts machine_facts() {
   const std::string family = value_in("/proc/cpuinfo", "cpu family");
   const std::string model = value_in("/proc/cpuinfo", "model\t");
   if (!family.empty()) facts.processor += " (family " + family + ", model " + model + ")";
-  facts.cores = std::thread::hardware_concurrency();
+  const env::UsableCpus cpus = env::usable_cpus();
+  facts.cores = static_cast<unsigned>(cpus.online);
+  facts.usable_cores = cpus.in_words();
   struct sysinfo memory {};
   if (::sysinfo(&memory) == 0) facts.memory = ByteCount{memory.totalram} * memory.mem_unit;
   facts.memory_free = free_memory().value_or(0);

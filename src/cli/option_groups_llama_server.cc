@@ -51,7 +51,6 @@ OptionGroup no_effect_group() {
       no_effect("-fit, --fit", "on|off", "sizes are taken as given"),
       no_effect("-cd, --ctx-size-draft", "N", "a draft model gets the model's own context"),
       no_effect("--prio", "N", "threads run at normal priority"),
-      no_effect("--poll", "N", "threads wait without polling"),
       no_effect("-lv, --verbosity, --log-verbosity", "N", own_log),
       no_effect("--log-colors", "on|off|auto", own_log),
       no_effect("--log-prefix / --no-log-prefix", "", own_log),

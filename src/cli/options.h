@@ -99,9 +99,10 @@ struct ComputeOptions {
   std::string cpu_variant;  // empty: the best that is trusted
   bool repack = true;       // weights may be repacked for special kernels
   CheckEngine check_engine = CheckEngine::kOnce;
-  int threads = -1;        // -1: the engine's choice
+  int threads = -1;        // -1: as many as there are CPUs for us
   int threads_batch = -1;  // -1: as `threads`
   int gpu_layers = kGpuLayersAuto;
+  int poll = -1;           // -1: 50, or 0 where there are fewer CPUs for us than in the machine
   OnOffAuto flash_attn = OnOffAuto::kAuto;
   std::string device;  // comma list; empty: all
   std::string split_mode = "layer";

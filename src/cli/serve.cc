@@ -184,6 +184,8 @@ int run_server(const Parsed& parsed) {
     return 1;
   }
   for (const std::string& note : parsed.notes) env::Log::warn(note);
+  if (const std::string note = too_many_threads(options.compute); !note.empty())
+    env::Log::warn(note);
   block_stop_signals();
   route_library_log();
   auto parts = open_parts(options);

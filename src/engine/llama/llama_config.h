@@ -26,6 +26,9 @@ struct LlamaConfig {
   int slots = 4;
   int threads = 0;          // 0: one per core
   int threads_batch = 0;    // 0: as threads
+  // How long idle threads look for work before they sleep, 0 (not at all) to 100; the engine's
+  // own measure.
+  int poll = 50;
   TokenPos ubatch = 512;    // tokens computed at once; the largest chunk
   int gpu_layers = -1;      // -1: all that the devices take
   std::string cpu_variant;  // llama_backends.h; empty: the best that is trusted

@@ -63,7 +63,8 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::create(std::shared_ptr<llama_m
                         " tokens may need more memory than there is. Try a smaller --ctx-size or"
                         " --parallel.");
   }
-  auto threads = std::make_unique<LlamaThreads>(params->n_threads, params->n_threads_batch);
+  auto threads =
+      std::make_unique<LlamaThreads>(params->n_threads, params->n_threads_batch, config.poll);
   threads->attach_to(context.get());
   return std::unique_ptr<LlamaEngine>(new LlamaEngine(
       std::move(model), std::move(context), std::move(threads), std::move(shape), config));

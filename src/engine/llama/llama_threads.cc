@@ -1,5 +1,7 @@
 #include "engine/llama/llama_threads.h"
 
+#include <cstdint>
+
 namespace holdfast::llama {
 
 namespace {
@@ -11,7 +13,7 @@ Function* find_function(ggml_backend_reg_t registry, const char* name) {
 
 }  // namespace
 
-LlamaThreads::LlamaThreads(int threads, int threads_batch) {
+LlamaThreads::LlamaThreads(int threads, int threads_batch, int poll) : poll_(poll) {
   ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
   if (cpu == nullptr) return;
   ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(cpu);
@@ -31,6 +33,7 @@ LlamaThreads::~LlamaThreads() {
 ggml_threadpool* LlamaThreads::make_pool(int threads, bool paused) const {
   ggml_threadpool_params params = ggml_threadpool_params_default(threads);
   params.paused = paused;
+  params.poll = static_cast<std::uint32_t>(poll_);
   return new_pool_(&params);
 }
 

@@ -10,7 +10,8 @@ namespace holdfast::llama {
 
 class LlamaThreads {
  public:
-  LlamaThreads(int threads, int threads_batch);
+  // `poll`: see LlamaConfig.
+  LlamaThreads(int threads, int threads_batch, int poll);
   ~LlamaThreads();
   LlamaThreads(const LlamaThreads&) = delete;
   LlamaThreads& operator=(const LlamaThreads&) = delete;
@@ -20,6 +21,7 @@ class LlamaThreads {
  private:
   [[nodiscard]] ggml_threadpool* make_pool(int threads, bool paused) const;
 
+  const int poll_;
   decltype(ggml_threadpool_new)* new_pool_ = nullptr;
   decltype(ggml_threadpool_free)* free_pool_ = nullptr;
   ggml_threadpool* decode_pool_ = nullptr;

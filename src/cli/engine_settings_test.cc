@@ -1,0 +1,37 @@
+#include "cli/engine_settings.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::cli {
+namespace {
+
+const env::UsableCpus kWhole{16, 16, std::nullopt};
+const env::UsableCpus kRestricted{16, 2, std::nullopt};
+
+ComputeOptions with_threads(int threads, int threads_batch) {
+  ComputeOptions options;
+  options.threads = threads;
+  options.threads_batch = threads_batch;
+  return options;
+}
+
+TEST(ThreadCounts, AreAsManyAsThereAreCpusForUs) {
+  EXPECT_EQ(thread_counts(with_threads(-1, -1), kWhole).generate, 16);
+  EXPECT_EQ(thread_counts(with_threads(-1, -1), kRestricted).generate, 2);
+  EXPECT_EQ(thread_counts(with_threads(-1, -1), kRestricted).read, 2);
+  EXPECT_EQ(thread_counts(with_threads(0, 0), kRestricted).read, 2);
+  EXPECT_EQ(thread_counts(with_threads(3, -1), kRestricted).read, 3);
+  EXPECT_EQ(thread_counts(with_threads(3, 5), kRestricted).generate, 3);
+  EXPECT_EQ(thread_counts(with_threads(3, 5), kRestricted).read, 5);
+}
+
+TEST(ThreadCounts, MoreThanThereAreCpusForIsToldOnce) {
+  EXPECT_EQ(too_many_threads(with_threads(-1, -1), kRestricted), "");
+  EXPECT_EQ(too_many_threads(with_threads(2, -1), kRestricted), "");
+  EXPECT_EQ(too_many_threads(with_threads(2, 8), kRestricted),
+            "8 threads, and this process may use 2 of 16 CPUs (CPU set 2): they wait for each "
+            "other, and answers take many times longer; --threads 2 fits");
+}
+
+}  // namespace
+}  // namespace holdfast::cli
