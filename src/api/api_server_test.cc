@@ -9,6 +9,7 @@
 
 #include "api/json_fields.h"
 #include "api/testing/test_server.h"
+#include "tier/quota_files.h"
 
 namespace holdfast::api {
 namespace {
@@ -440,6 +441,21 @@ class ApiSlots : public ::testing::Test {
   const std::string named_ = R"({"filename":"x.bin"})";
   std::shared_ptr<tier::SimulatedFiles> files_ = std::make_shared<tier::SimulatedFiles>();
 };
+
+TEST_F(ApiSlots, AFullFolderIsToldAndTheSlotIsKept) {
+  auto server = std::make_unique<TestServer>(two_keys());
+  server->slot_files = tier::with_quota(files_, 100);
+  server->load();
+  complete(*server, prompt_);
+  const auto answer = act(*server, "0?action=save", named_);
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_NE(answer.body.find("The folder of saved slots is full. Remove files there, or start the "
+                             "server with a larger --slot-save-max."),
+            std::string::npos)
+      << answer.body;
+  EXPECT_EQ(files_->list("").value.size(), 1U) << "the lock's file, and nothing half written";
+  EXPECT_GT(json_of(act(*server, "0?action=erase", ""))["n_erased"], 20);
+}
 
 TEST_F(ApiSlots, ASavedSlotGoesOnOnTheNextServer) {
   std::string text;

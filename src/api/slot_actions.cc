@@ -116,6 +116,11 @@ Error about_file(const SlotOrder& order, const Error& error) {
   const bool saves = order.action == Action::kSave;
   std::string message = "'" + order.filename + "' cannot be " + (saves ? "saved" : "restored") +
                         ": " + error.message + ".";
+  if (error.code == ErrorCode::kTooLarge) {
+    message +=
+        " The folder of saved slots is full. Remove files there, or start the server with a"
+        " larger --slot-save-max.";
+  }
   if (!saves) message += " Slot " + std::to_string(order.slot.value) + " is as it was.";
   return {error.code, std::move(message), "filename"};
 }

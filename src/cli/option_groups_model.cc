@@ -145,6 +145,9 @@ OptionGroup reuse_group(ReuseOptions& o) {
       {"--slot-save-path", "DIR", text(o.slot_save_path),
        "Folder for slots that clients save and restore by name: POST /slots/ID?action=save. It is "
        "made if missing. Without it only erase works."},
+      {"--slot-save-max", "MIB",
+       mebibytes(o.slot_save_mib, kCacheDiskAuto, "a tenth of the free space"),
+       "Most that the folder of saved slots may hold, in MiB. A save beyond it is refused."},
       {"--cache-rest", "MS", whole(o.rest_ms, 0, 3'600'000),
        "How long a conversation rests before it is written, in milliseconds. The next turn often "
        "takes its place, and less is written; a crash loses what has not been."},

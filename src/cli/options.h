@@ -76,6 +76,7 @@ struct ReuseOptions {
   std::int64_t disk_mib = kCacheDiskAuto;
   int rest_ms = 2000;
   std::string slot_save_path;     // a folder; empty: slots are not saved
+  std::int64_t slot_save_mib = kCacheDiskAuto;
   TokenPos grid_step = 0;         // a multiple of 64, at most ubatch_size; 0: the device decides
   TokenPos checkpoint_every = 0;  // 0: as memory allows
   bool checkpoints = true;

@@ -10,11 +10,13 @@
 
 #include "api/api_server.h"
 #include "cli/engine_settings.h"
+#include "cli/folder_budget.h"
 #include "cli/served_model.h"
 #include "cli/server_recording.h"
 #include "cli/server_settings.h"
 #include "cli/stop_signals.h"
 #include "env/log.h"
+#include "tier/quota_files.h"
 #include "tier/real_files.h"
 
 namespace holdfast::cli {
@@ -164,7 +166,9 @@ Result<ServerParts> open_parts(const ServeOptions& options) {
         tier::RealFiles::open(options.reuse.slot_save_path, tier::RealFiles::Missing::kCreate);
     if (!opened)
       return Error{opened.error().code, "--slot-save-path: " + opened.error().message, {}};
-    parts.slot_files = std::move(*opened);
+    parts.slot_files = tier::with_quota(
+        std::move(*opened),
+        folder_budget(options.reuse.slot_save_path, options.reuse.slot_save_mib));
   }
   auto recording = ServerRecording::open(options, build_name());
   if (!recording)

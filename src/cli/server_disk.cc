@@ -1,10 +1,10 @@
 #include "cli/server_disk.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "cli/folder_budget.h"
 #include "env/log.h"
 #include "state/parts.h"
 #include "tier/answer_key.h"
@@ -16,35 +16,8 @@ namespace {
 constexpr ByteCount kMebibyte = 1 << 20;
 // A full volume troubles everybody on the machine.
 constexpr ByteCount kLeftFree = 1024 * kMebibyte;
-constexpr ByteCount kShareOfFree = 10;
 // In a second, while requests are at work.
 constexpr ByteCount kBusyBytesOnGpu = 256 * kMebibyte;
-
-// What the folder holds already. It may be asked before there is one.
-ByteCount bytes_below(const std::string& folder) {
-  ByteCount bytes = 0;
-  std::error_code ended;
-  for (std::filesystem::recursive_directory_iterator at(folder, ended), end; !ended && at != end;
-       at.increment(ended)) {
-    std::error_code ignored;
-    if (at->is_regular_file(ignored) && !at->is_symlink(ignored)) bytes += at->file_size(ignored);
-  }
-  return bytes;
-}
-
-ByteCount budget_for(const ServeOptions& options) {
-  if (options.reuse.disk_mib >= 0) {
-    return static_cast<ByteCount>(options.reuse.disk_mib) * kMebibyte;
-  }
-  std::error_code unknown;
-  std::filesystem::path existing = options.reuse.dir;
-  while (!std::filesystem::exists(existing, unknown) && existing.has_relative_path()) {
-    existing = existing.parent_path();
-  }
-  const auto space = std::filesystem::space(existing, unknown);
-  if (unknown) return 1024 * kMebibyte;
-  return (space.available + bytes_below(options.reuse.dir)) / kShareOfFree / kMebibyte * kMebibyte;
-}
 
 // What a stop leaves out, for the log.
 std::vector<std::string> lines_about(const cache::Flushed& flushed) {
@@ -76,7 +49,7 @@ std::unique_ptr<ServerDisk> ServerDisk::open(const ServeOptions& options, bool o
     return nullptr;
   }
   tier::DiskOptions disk;
-  disk.budget = budget_for(options);
+  disk.budget = folder_budget(options.reuse.dir, options.reuse.disk_mib);
   disk.free_min = kLeftFree;
   if (disk.budget == 0 && options.reuse.disk_mib == 0) return nullptr;
   if (disk.budget == 0) {

@@ -6,7 +6,9 @@
 namespace holdfast::tier {
 
 Error io_error(const std::string& what, int number) {
-  const ErrorCode code = number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+  ErrorCode code = ErrorCode::kIo;
+  if (number == ENOENT) code = ErrorCode::kNotFound;
+  if (number == EDQUOT) code = ErrorCode::kTooLarge;
   return {code, what + ": " + std::strerror(number), {}};
 }
 

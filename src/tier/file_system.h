@@ -92,7 +92,8 @@ class FileSystem {
 
 // --- whole things ------------------------------------------------------------------
 
-// "blobs/3f cannot be listed: Input/output error"; kNotFound for ENOENT, else kIo.
+// "blobs/3f cannot be listed: Input/output error"; kNotFound for ENOENT, kTooLarge for
+// EDQUOT, else kIo.
 [[nodiscard]] Error io_error(const std::string& what, int number);
 
 // Calls until it is not interrupted. `call` answers with an errno or an Io.

@@ -70,7 +70,7 @@ class TestServer {
   // To be changed before load().
   Backend& settings() { return *backend_; }
   serve::Scheduler& scheduler() { return scheduler_; }
-  std::shared_ptr<tier::SimulatedFiles> slot_files;  // to be set before load()
+  std::shared_ptr<tier::FileSystem> slot_files;  // to be set before load()
 
  private:
   engine::FakeText text_;
