@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/cache_text.h"
 #include "cli/chat_view.h"
 #include "cli/doctor.h"
 #include "cli/text_parts.h"
@@ -16,13 +17,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLabel = 14;
 constexpr int kWidth = 100;
+// Of one value. A model's file names itself, and may say anything.
+constexpr std::size_t kCharactersMax = 4096;
 
 std::string section(const std::string& title) { return "\n" + title + "\n"; }
 
 std::string line(const std::string& label, const std::string& value) {
   if (value.empty()) return "";
   const std::size_t indent = 2 + kLabel;
-  std::string text = wrap_text(value, kWidth, static_cast<int>(indent));
+  std::string text = wrap_text(one_line(value, kCharactersMax), kWidth, static_cast<int>(indent));
   const std::string left = "  " + label + std::string(kLabel - std::min(kLabel, label.size()), ' ');
   return left + text.substr(std::min(indent, text.size()));
 }
@@ -37,10 +40,10 @@ std::string machine_text(const DoctorReport& report) {
   const MachineFacts& machine = report.machine;
   return section("Machine") + line("system", machine.system) +
          line("processor", machine.processor + ", " + std::to_string(machine.cores) + " cores") +
+         line("usable", machine.usable_cores) +
          line("memory", human_bytes(machine.memory) + ", " + human_bytes(machine.memory_free) +
                             " of it free");
 }
-         line("usable", machine.usable_cores) +
 
 std::string engine_text(const DoctorReport& report) {
   std::vector<std::string> run;
@@ -128,7 +131,8 @@ std::string states_text(const UsableStates& states) {
 std::string verdict_text(const DoctorReport& report) {
   if (report.problems.empty()) return "\nNothing is wrong.\n";
   std::string text = section("Problems");
-  for (const std::string& problem : report.problems) text += wrap_text("- " + problem, kWidth, 2);
+  for (const std::string& problem : report.problems)
+    text += wrap_text("- " + one_line(problem, kCharactersMax), kWidth, 2);
   return text;
 }
 
@@ -233,11 +237,11 @@ std::string doctor_json(const DoctorReport& report) {
                 {{"system", report.machine.system},
                  {"processor", report.machine.processor},
                  {"cores", report.machine.cores},
+                 {"usable_cores", report.machine.usable_cores},
                  {"memory_bytes", report.machine.memory},
                  {"memory_free_bytes", report.machine.memory_free}}},
                {"engine",
                 {{"library", report.engine},
-                 {"usable_cores", report.machine.usable_cores},
                  {"folder", report.engine_folder},
                  {"cpu_variants", variants_json(report)},
                  {"devices", devices_json(report)}}},
