@@ -32,6 +32,8 @@ class ApiServer {
 
   void start() { http_->start(); }
   // No new connections; what is being answered goes on.
+  // See HttpServer.
+  [[nodiscard]] Result<void> reload_certificate() { return http_->reload_certificate(); }
   void drain() { http_->drain(); }
   void stop();
 

@@ -71,15 +71,19 @@ void configure_socket(tcp::socket& socket, milliseconds write_timeout) {
   set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(write_timeout.count()));
 }
 
-Result<void> load_tls(asio::ssl::context& context, const TlsFiles& files) {
-  SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
-  SSL_CTX_set_mode(context.native_handle(), SSL_MODE_RELEASE_BUFFERS);  // while idle
+using TlsContext = std::shared_ptr<asio::ssl::context>;
+
+Result<TlsContext> load_tls(const TlsFiles& files) {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);  // while idle
   error_code error;
-  context.use_certificate_chain_file(files.certificate_chain, error);
+  context->use_certificate_chain_file(files.certificate_chain, error);
   if (error) return io_error("TLS certificate " + files.certificate_chain, error);
-  context.use_private_key_file(files.private_key, asio::ssl::context::pem, error);
+  // Refuses a key that is not the certificate's.
+  context->use_private_key_file(files.private_key, asio::ssl::context::pem, error);
   if (error) return io_error("TLS private key " + files.private_key, error);
-  return {};
+  return context;
 }
 
 class BeastHttpServer final : public HttpServer {
@@ -93,6 +97,7 @@ class BeastHttpServer final : public HttpServer {
   std::uint16_t port() const override { return port_; }
   asio::any_io_executor executor() override { return io_.get_executor(); }
   void start() override;
+  Result<void> reload_certificate() override;
   void drain() override;
   void stop() override;
   std::size_t connection_count() const override { return connections_.count(); }
@@ -106,7 +111,6 @@ class BeastHttpServer final : public HttpServer {
   void stop_here();
 
   HttpService service_;
-  std::optional<asio::ssl::context> tls_;
   asio::io_context io_{1};
   tcp::acceptor acceptor_{io_};
   std::uint16_t port_ = 0;
@@ -117,6 +121,7 @@ class BeastHttpServer final : public HttpServer {
   HttpConnections connections_{io_.get_executor(), service_, [this] {
                                  if (patience_ends_) sweep_timer_.cancel();
                                }};
+  TlsContext tls_;  // null: plain connections
   asio::steady_timer sweep_timer_{io_};
   std::optional<steady_clock::time_point> patience_ends_;  // set by stop()
 };
@@ -127,8 +132,9 @@ Result<void> BeastHttpServer::open() {
   const HttpServerOptions& options = service_.options;
   const std::string where = options.host + ":" + std::to_string(options.port);
   if (options.tls) {
-    tls_.emplace(asio::ssl::context::tls_server);
-    if (auto loaded = load_tls(*tls_, *options.tls); !loaded) return loaded.error();
+    auto loaded = load_tls(*options.tls);
+    if (!loaded) return loaded.error();
+    tls_ = std::move(*loaded);
   }
   error_code error;
   const auto found = tcp::resolver(io_).resolve(options.host, std::to_string(options.port),
@@ -176,7 +182,7 @@ asio::awaitable<void> BeastHttpServer::accept_all() {
 void BeastHttpServer::admit(tcp::socket socket) {
   if (!connections_.has_room()) return;
   configure_socket(socket, service_.options.write_timeout);
-  connections_.admit(tls_ ? tls_transport(std::move(socket), *tls_)
+  connections_.admit(tls_ ? tls_transport(std::move(socket), tls_)
                           : plain_transport(std::move(socket)));
 }
 
@@ -198,6 +204,14 @@ void BeastHttpServer::start() {
   asio::co_spawn(io_, accept_all(), asio::detached);
   asio::co_spawn(io_, sweep(), asio::detached);
   thread_ = std::thread([this] { io_.run(); });
+}
+
+Result<void> BeastHttpServer::reload_certificate() {
+  if (!service_.options.tls) return {};
+  auto loaded = load_tls(*service_.options.tls);
+  if (!loaded) return loaded.error();
+  asio::post(io_, [this, context = std::move(*loaded)] { tls_ = context; });
+  return {};
 }
 
 void BeastHttpServer::drain() {

@@ -130,6 +130,9 @@ class HttpServer {
   [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;
   // Starts the I/O thread.
   virtual void start() = 0;
+  // Reads the certificate and its key again, for connections to come. On an Error the old ones stay
+  // in use. Without TLS it does nothing. Any thread.
+  [[nodiscard]] virtual Result<void> reload_certificate() = 0;
   // Accepts no more; idle connections close; answers under way may finish.
   virtual void drain() = 0;
   // Closes everything and joins the I/O thread. Idempotent; after it no handler runs.

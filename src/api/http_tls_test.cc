@@ -9,6 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <future>
 
 #include "api/http_server.h"
@@ -125,6 +126,55 @@ TEST_F(HttpTlsTest, RoundTripsOnOneConnection) {
     EXPECT_EQ("echo " + body, answer.body);
     EXPECT_TRUE(answer.complete);
   }
+}
+
+// The certificate that the server shows to a new connection.
+std::string shown_certificate(std::uint16_t port) {
+  const ContextPtr context(SSL_CTX_new(TLS_client_method()));
+  TestClient plain(port);
+  const std::unique_ptr<SSL, Free<SSL_free>> ssl(SSL_new(context.get()));
+  SSL_set_fd(ssl.get(), plain.fd());
+  EXPECT_EQ(1, SSL_connect(ssl.get()));
+  const CertificatePtr certificate(SSL_get1_peer_certificate(ssl.get()));
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  X509_digest(certificate.get(), EVP_sha256(), reinterpret_cast<unsigned char*>(digest.data()),
+              &size);
+  digest.resize(size);
+  return digest;
+}
+
+TEST(HttpTlsReload, NewConnectionsSeeTheNewCertificate) {
+  const TemporaryCertificate certificate;
+  HttpServerOptions options;
+  options.port = 0;
+  options.tls = certificate.files();
+  auto server =
+      HttpServer::listen(options, [](const HttpRequest&, HttpResponder& out) -> awaitable<void> {
+        HttpResponse answer;
+        co_await out.send(std::move(answer));
+      });
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  (*server)->start();
+  const std::string first = shown_certificate((*server)->port());
+  const ContextPtr trusting(SSL_CTX_new(TLS_client_method()));
+  TestClient old((*server)->port(), {.tls = trusting.get()});
+  EXPECT_EQ(200, old.get("/").status);
+
+  const TemporaryCertificate other;
+  const auto put = [&](const std::string& chain, const std::string& key) {
+    const auto overwrite = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(chain, certificate.files().certificate_chain, overwrite);
+    std::filesystem::copy_file(key, certificate.files().private_key, overwrite);
+    return (*server)->reload_certificate();
+  };
+  std::ofstream(other.files().private_key + ".bad") << "no key";
+  EXPECT_FALSE(put(other.files().certificate_chain, other.files().private_key + ".bad").ok());
+  EXPECT_EQ(shown_certificate((*server)->port()), first) << "the old one stays in use";
+  EXPECT_TRUE(put(other.files().certificate_chain, other.files().private_key).ok());
+  EXPECT_NE(shown_certificate((*server)->port()), first);
+  EXPECT_EQ(200, old.get("/").status) << "connections go on";
+  (*server)->stop();
 }
 
 TEST_F(HttpTlsTest, SaysGoodbyeWhenItCloses) {

@@ -50,8 +50,8 @@ class PlainTransport final : public HttpTransport {
 
 class TlsTransport final : public HttpTransport {
  public:
-  TlsTransport(tcp::socket socket, asio::ssl::context& context)
-      : stream_(std::move(socket), context) {}
+  TlsTransport(tcp::socket socket, std::shared_ptr<asio::ssl::context> context)
+      : context_(std::move(context)), stream_(std::move(socket), *context_) {}
 
   asio::awaitable<bool> handshake() override {
     error_code error;
@@ -81,6 +81,7 @@ class TlsTransport final : public HttpTransport {
     co_await stream_.async_shutdown(report_to(ignored));
   }
 
+  const std::shared_ptr<asio::ssl::context> context_;  // the server may have another by now
   asio::ssl::stream<tcp::socket> stream_;
   bool shaken_ = false;
 };
@@ -153,8 +154,9 @@ std::unique_ptr<HttpTransport> plain_transport(tcp::socket socket) {
   return std::make_unique<PlainTransport>(std::move(socket));
 }
 
-std::unique_ptr<HttpTransport> tls_transport(tcp::socket socket, asio::ssl::context& context) {
-  return std::make_unique<TlsTransport>(std::move(socket), context);
+std::unique_ptr<HttpTransport> tls_transport(tcp::socket socket,
+                                             std::shared_ptr<asio::ssl::context> context) {
+  return std::make_unique<TlsTransport>(std::move(socket), std::move(context));
 }
 
 }  // namespace holdfast::api

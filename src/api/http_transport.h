@@ -80,8 +80,7 @@ class HttpTransport {
 };
 
 [[nodiscard]] std::unique_ptr<HttpTransport> plain_transport(boost::asio::ip::tcp::socket socket);
-// REQUIRES: context outlives the transport.
-[[nodiscard]] std::unique_ptr<HttpTransport> tls_transport(boost::asio::ip::tcp::socket socket,
-                                                           boost::asio::ssl::context& context);
+[[nodiscard]] std::unique_ptr<HttpTransport> tls_transport(
+    boost::asio::ip::tcp::socket socket, std::shared_ptr<boost::asio::ssl::context> context);
 
 }  // namespace holdfast::api

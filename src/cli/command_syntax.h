@@ -34,7 +34,7 @@ struct Option {
   std::string value;  // its name in --help; empty: a flag
   OptionKind kind;
   std::string help;            // what it does; for kNoEffect and kNone the reason
-  std::string llama_env = {};  // llama-server's environment variable
+  std::string llama_env = {};  // llama-server's environment variable, or several
   std::string implied = {};    // the value when none is given; empty: one is needed
   Support support = Support::kFull;
   std::vector<std::string> only_of = {};  // the sub-commands that have it; empty: all

@@ -28,10 +28,15 @@ std::string variable_of(std::string_view long_name) {
 // service called holdfast.
 bool is_kubernetes_link(const std::string& value) { return value.starts_with("tcp://"); }
 
+// A variable that is set and empty is as good as none, except where that would leave a server open
+// that was meant to be closed: then it is a value like any other, and refused.
+bool closes_server(const Option& option) { return option.names.starts_with("--api-key"); }
+
 void take_variable(const Environment& env, const std::string& variable, const NamedOption& named,
                    GivenOptions& all) {
   const auto found = env.find(variable);
-  if (found == env.end() || found->second.empty() || is_kubernetes_link(found->second)) return;
+  if (found == env.end() || is_kubernetes_link(found->second)) return;
+  if (found->second.empty() && !closes_server(*named.option)) return;
   all.push_back({named.option, variable, named.value(found->second), variable});
 }
 
@@ -53,7 +58,9 @@ GivenOptions from_llama_environment(const Environment& env, const OptionNames& n
   const Option* last = nullptr;  // each option once, whatever its names
   for (const NamedOption& named : names.all()) {
     std::string variable = named.option->llama_env;
-    if (!variable.empty() && named.option != last) take_variable(env, variable, named, all);
+    if (named.option != last) {
+      for (const std::string& one : split(variable, ", ")) take_variable(env, one, named, all);
+    }
     last = named.option;
     if (variable.empty() || !named.off) continue;
     // llama-server: the mere presence of LLAMA_ARG_NO_MMAP turns mmap off.

@@ -153,6 +153,26 @@ TEST_F(OptionsTest, RepeatedValuesComeFromTheHighestSourceOnly) {
             (Args{"a", "b", "c"}));
 }
 
+// A server that was meant to be closed must not stand open.
+TEST_F(OptionsTest, AnEmptyKeyIsRefusedWhereverItComesFrom) {
+  const std::string needs = " needs at least one item that is not empty, not \"\".";
+  for (const char* variable : {"HOLDFAST_API_KEY", "LLAMA_API_KEY", "LLAMA_ARG_API_KEY"})
+    EXPECT_EQ(bad({}, {{variable, ""}}), variable + needs);
+  EXPECT_EQ(bad({}, {{"HOLDFAST_API_KEY", " , "}}),
+            "HOLDFAST_API_KEY needs at least one item that is not empty, not \" , \".");
+  EXPECT_NE(bad({}, {{"HOLDFAST_API_KEY_FILE", ""}}), "no error");
+  EXPECT_NE(bad({"--api-key", ""}), "no error");
+  test_files["a.conf"] = "api-key =\n";
+  EXPECT_NE(bad({"--config", "a.conf"}), "no error");
+  // What a higher source says counts.
+  EXPECT_EQ(good({"--api-key", "k"}, {{"HOLDFAST_API_KEY", ""}}).server.api_keys, Args{"k"});
+}
+
+TEST_F(OptionsTest, BothNamesOfLlamaServersKeyVariableWork) {
+  EXPECT_EQ(good({}, {{"LLAMA_ARG_API_KEY", "a"}}).server.api_keys, Args{"a"});
+  EXPECT_EQ(good({}, {{"LLAMA_API_KEY", "b"}}).server.api_keys, Args{"b"});
+}
+
 TEST_F(OptionsTest, EnvironmentTurnsFlagsOnAndOff) {
   EXPECT_FALSE(good({}, {{"LLAMA_ARG_MMAP", "0"}}).model.mmap);
   EXPECT_FALSE(good({}, {{"LLAMA_ARG_NO_MMAP", ""}}).model.mmap);

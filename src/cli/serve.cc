@@ -1,16 +1,20 @@
 #include "cli/serve.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "api/api_server.h"
 #include "cli/engine_settings.h"
 #include "cli/folder_budget.h"
+#include "cli/reloads.h"
 #include "cli/served_model.h"
 #include "cli/server_recording.h"
 #include "cli/server_settings.h"
@@ -42,17 +46,34 @@ struct ServerParts {
   std::unique_ptr<ServerRecording> recording;    // null: nothing is recorded
 };
 
+// One line about how things stand, for SIGUSR1. `scheduler`: null while the model loads.
+void log_status(const serve::Scheduler* scheduler, const api::ApiServer& api) {
+  if (scheduler == nullptr) return env::Log::info("status: the model is loading");
+  const serve::SchedulerStatus status = scheduler->status();
+  const auto busy = std::ranges::count(status.slots, true, &serve::SlotStatus::busy);
+  env::Log::info("status", {{"slots_busy", busy},
+                            {"slots", status.slots.size()},
+                            {"waiting", status.queued},
+                            {"connections", api.connection_count()},
+                            {"requests", status.requests}});
+}
+
 // Loads the model beside the running API, serves it, and ends in order.
 class Server {
  public:
   Server(const ServeOptions& options, ServerParts parts)
-      : options_(options), parts_(std::move(parts)) {}
+      : options_(options), parts_(std::move(parts)) {
+    if (!options_.log.file.empty())
+      reloads_.add("the log file", [] { return env::Log::logger().reopen(); });
+    if (!options_.server.ssl_cert_file.empty())
+      reloads_.add("the TLS certificate", [this] { return parts_.api->reload_certificate(); });
+  }
 
   // Ends by itself only when the model cannot be loaded, or turns out to be wrong.
   int run() {
     parts_.api->start();
     std::thread loader([this] { load(); });
-    const StopCause cause = wait_for_stop();
+    const StopCause cause = wait_for_stop(signal_actions_);
     stopping_ = true;
     if (cause == StopCause::kAsked)
       env::Log::info("finishing what is being answered; once more to cut it short");
@@ -137,17 +158,20 @@ class Server {
 
   // On a thread of its own: the second signal aborts the answers, the third everything.
   void abort_when_asked_again() {
-    static_cast<void>(wait_for_stop());
+    static_cast<void>(wait_for_stop(signal_actions_));
     if (ended_) return;
     env::Log::info("cutting the answers under way");
     abort_ = true;
     if (serve::Scheduler* scheduler = running_) scheduler->request_stop(serve::StopMode::kAbort);
-    static_cast<void>(wait_for_stop());
+    static_cast<void>(wait_for_stop(signal_actions_));
     if (!ended_) std::_Exit(130);
   }
 
   const ServeOptions& options_;
   ServerParts parts_;
+  Reloads reloads_;
+  const SignalActions signal_actions_{.reload = [this] { reloads_.run(); },
+                                      .status = [this] { log_status(running_, *parts_.api); }};
   std::optional<ServedModel> served_;  // the loader's, until it has been joined
   std::atomic<serve::Scheduler*> running_{nullptr};
   std::atomic<bool> stopping_{false};
@@ -166,9 +190,9 @@ Result<ServerParts> open_parts(const ServeOptions& options) {
         tier::RealFiles::open(options.reuse.slot_save_path, tier::RealFiles::Missing::kCreate);
     if (!opened)
       return Error{opened.error().code, "--slot-save-path: " + opened.error().message, {}};
-    parts.slot_files = tier::with_quota(
-        std::move(*opened),
-        folder_budget(options.reuse.slot_save_path, options.reuse.slot_save_mib));
+    parts.slot_files =
+        tier::with_quota(std::move(*opened),
+                         folder_budget(options.reuse.slot_save_path, options.reuse.slot_save_mib));
   }
   auto recording = ServerRecording::open(options, build_name());
   if (!recording)
@@ -190,7 +214,7 @@ int run_server(const Parsed& parsed) {
   for (const std::string& note : parsed.notes) env::Log::warn(note);
   if (const std::string note = too_many_threads(options.compute); !note.empty())
     env::Log::warn(note);
-  block_stop_signals();
+  take_over_signals();
   route_library_log();
   auto parts = open_parts(options);
   if (!parts) {

@@ -1,6 +1,8 @@
 #include "env/log.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,12 +215,30 @@ Result<std::unique_ptr<Logger>> Logger::open(LogOptions options) {
   std::unique_ptr<Logger> logger(new Logger(std::move(options)));
   const std::string& path = logger->options_.file;
   if (path.empty()) return logger;
-  logger->file_.reset(std::fopen(path.c_str(), "ae"));
-  if (!logger->file_) {
-    return Error{ErrorCode::kIo, "cannot open the log file " + path + ": " + std::strerror(errno),
-                 "log-file"};
-  }
+  auto file = open_file(path);
+  if (!file) return file.error();
+  logger->file_ = std::move(*file);
   return logger;
+}
+
+Result<Logger::File> Logger::open_file(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
+  const int fd = ::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR);
+  File file(fd < 0 ? nullptr : ::fdopen(fd, "a"));
+  if (file) return file;
+  const int why = errno;
+  if (fd >= 0) ::close(fd);
+  return Error{ErrorCode::kIo, "cannot open the log file " + path + ": " + std::strerror(why),
+               "log-file"};
+}
+
+Result<void> Logger::reopen() {
+  if (options_.file.empty()) return {};
+  auto file = open_file(options_.file);
+  if (!file) return file.error();
+  const MutexLock lock(mutex_);
+  file_ = std::move(*file);
+  return {};
 }
 
 bool Logger::shows_status() const {

@@ -71,7 +71,9 @@ struct LogSink {
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kText;
-  std::string file = {};  // every line is appended here too; empty: no file
+  // Every line is appended here too; empty: no file. It is made for its owner alone, whatever the
+  // umask: lines tell what clients do.
+  std::string file = {};
   LogSink sink = stderr_sink();
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
 };
@@ -81,6 +83,9 @@ class Logger {
  public:
   // An Error when the log file cannot be opened.
   [[nodiscard]] static Result<std::unique_ptr<Logger>> open(LogOptions options);
+  // Opens the log file again, which may have been renamed or removed meanwhile. On an Error lines
+  // still go to the old one.
+  [[nodiscard]] Result<void> reopen();
 
   [[nodiscard]] bool enabled(LogLevel level) const { return level >= options_.level; }
   void write(LogLevel level, std::string_view message, LogFields fields = {});
@@ -98,12 +103,15 @@ class Logger {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
 
+  using File = std::unique_ptr<std::FILE, CloseFile>;
+
   explicit Logger(LogOptions options) : options_(std::move(options)) {}
+  [[nodiscard]] static Result<File> open_file(const std::string& path);
   void write_file(std::string_view line);
 
   const LogOptions options_;
   Mutex mutex_;  // guards file_, status_ and every write to the sink
-  std::unique_ptr<std::FILE, CloseFile> file_;
+  File file_;
   std::string status_;
 };
 

@@ -1,6 +1,7 @@
 #include "env/log.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -45,6 +46,44 @@ TEST_F(LogTest, TextLineShowsTimeLevelMessageAndFields) {
   make()->write(LogLevel::kInfo, "model loaded",
                 {{"ms", 812}, {"share", 0.5}, {"warm", true}, {"path", "/a b.gguf"}});
   EXPECT_EQ(out, "12:03:04.123 info  model loaded ms=812 share=0.5 warm=true path=\"/a b.gguf\"\n");
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST_F(LogTest, TheFileIsItsOwnersAloneWhateverTheUmask) {
+  const std::string path = ::testing::TempDir() + "holdfast_log_mode";
+  std::filesystem::remove(path);
+  const mode_t before = ::umask(0);
+  make({.file = path})->write(LogLevel::kInfo, "x");
+  ::umask(before);
+  EXPECT_EQ(mode_of(path), 0600U);
+  std::filesystem::remove(path);
+}
+
+TEST_F(LogTest, AReopenedFileIsANewOne) {
+  const std::string path = ::testing::TempDir() + "holdfast_log_reopen";
+  const auto logger = make({.file = path});
+  logger->write(LogLevel::kInfo, "before");
+  std::filesystem::rename(path, path + ".1");
+  logger->write(LogLevel::kInfo, "between");
+  ASSERT_TRUE(logger->reopen().ok());
+  logger->write(LogLevel::kInfo, "after");
+  const auto lines = [](const std::string& name) {
+    std::ifstream file(name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(lines(path + ".1"), "12:03:04.123 info  before\n12:03:04.123 info  between\n");
+  EXPECT_EQ(lines(path), "12:03:04.123 info  after\n");
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  EXPECT_FALSE(logger->reopen().ok());
+  logger->write(LogLevel::kInfo, "to the removed one; nothing breaks");
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".1");
 }
 
 TEST_F(LogTest, JsonLineIsAnObjectWithTypedFields) {

@@ -57,7 +57,7 @@ Result<cli::CheckedModel> scripted_model(const cli::ServeOptions& options, Scrip
 }
 
 int serve(const cli::ServeOptions& options, Script script) {
-  cli::block_stop_signals();
+  cli::take_over_signals();
   auto api = api::ApiServer::listen(cli::api_options(options));
   if (!api) return complain(api.error().message);
   (*api)->start();
