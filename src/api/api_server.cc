@@ -174,7 +174,7 @@ asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponde
 
 std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request) const {
   const std::string_view path = without_version(request.path);
-  if (path == "/health") return health(backend_);
+  if (path == "/health") return health(backend_, worker_probe_.waiting_ms());
   if (path == "/" && request.method != "POST") return welcome_page(backend_);
   if (path == "/api/hello" && request.method != "POST") return hello();
   if (!keys_.admit(request)) return refusal_for(request, wrong_key());

@@ -15,6 +15,7 @@
 #include "api/client_responder.h"
 #include "api/http_server.h"
 #include "api/web_rules.h"
+#include "api/worker_probe.h"
 
 namespace holdfast::api {
 
@@ -31,9 +32,9 @@ class ApiServer {
   ~ApiServer();
 
   void start() { http_->start(); }
-  // No new connections; what is being answered goes on.
   // See HttpServer.
   [[nodiscard]] Result<void> reload_certificate() { return http_->reload_certificate(); }
+  // No new connections; what is being answered goes on.
   void drain() { http_->drain(); }
   void stop();
 
@@ -58,6 +59,7 @@ class ApiServer {
   BackendSlot backend_;
   // Templates and tokens; one thread, so that preparing never starves the engine.
   boost::asio::thread_pool worker_{1};
+  mutable WorkerProbe worker_probe_{worker_.get_executor()};
   // Files of slots; apart, because they may be large and disks slow.
   boost::asio::thread_pool files_{1};
   std::unique_ptr<HttpServer> http_;

@@ -1,6 +1,7 @@
 #include "api/info.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "api/generation.h"
@@ -115,20 +116,67 @@ Json token_piece(const engine::TextModel& text, Token token) {
 
 HttpResponse hello() { return ok({{"message", "hello"}}); }
 
-HttpResponse health(const BackendSlot& slot) {
-  if (slot.get() != nullptr) return ok({{"status", "ok"}});
-  const int percent = static_cast<int>(slot.progress() * 100.0F);
+namespace {
+
+// A prompt of 60 MiB takes half a minute to tokenise.
+constexpr double kWorkerMsMax = 120'000.0;
+
+HttpResponse unavailable(const std::string& message, const char* code, Json more) {
   HttpResponse response{.status = 503};
-  response.headers.emplace_back("Retry-After", "1");
-  response.body =
-      json_text(Json{{"error",
-                      {{"message", "The model is loading (" + std::to_string(percent) + "%)."},
-                       {"type", "unavailable_error"},
-                       {"param", nullptr},
-                       {"code", "loading"}}},
-                     {"status", "loading model"},
-                     {"progress", slot.progress()}});
+  Json body = {
+      {"error",
+       {{"message", message}, {"type", "unavailable_error"}, {"param", nullptr}, {"code", code}}}};
+  body.update(more);
+  response.body = json_text(body);
   return response;
+}
+
+HttpResponse loading_page(float progress) {
+  const int percent = static_cast<int>(progress * 100.0F);
+  HttpResponse response =
+      unavailable("The model is loading (" + std::to_string(percent) + "%).", "loading",
+                  {{"status", "loading model"}, {"progress", progress}});
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+const char* name_of(const serve::PulseReading& pulse) {
+  if (pulse.resting) return "resting";
+  switch (pulse.work) {
+    case serve::Work::kRound: return "beginning";
+    case serve::Work::kReading: return "reading";
+    case serve::Work::kWriting: return "writing";
+    case serve::Work::kIdle: break;
+  }
+  return "idle work";
+}
+
+Json standing_json(const char* status, const serve::PulseReading& pulse, double worker_ms) {
+  return {{"status", status},
+          {"scheduler",
+           {{"doing", name_of(pulse)},
+            {"step_ms", std::round(pulse.piece_ms)},
+            {"round_ms", std::round(pulse.round_ms)}}},
+          {"worker", {{"waiting_ms", std::round(worker_ms)}}}};
+}
+
+}  // namespace
+
+HttpResponse health(const BackendSlot& slot, double worker_ms) {
+  const auto backend = slot.get();
+  if (backend == nullptr) return loading_page(slot.progress());
+  const serve::PulseReading pulse = backend->scheduler->pulse();
+  if (pulse.stuck()) {
+    return unavailable(
+        "The scheduler is stuck: it has been " + pulse.in_words() + ". The log names the request.",
+        "stuck", standing_json("stuck", pulse, worker_ms));
+  }
+  if (worker_ms > kWorkerMsMax) {
+    return unavailable("The worker that prepares requests has been busy with one of them for " +
+                           std::to_string(std::lround(worker_ms / 1000.0)) + " s.",
+                       "stuck", standing_json("stuck", pulse, worker_ms));
+  }
+  return ok(standing_json("ok", pulse, worker_ms));
 }
 
 HttpResponse show_props(const Backend& backend) {

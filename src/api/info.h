@@ -8,7 +8,10 @@ namespace holdfast::api {
 
 // GET /api/hello: Claude Code looks whether anybody is there.
 [[nodiscard]] HttpResponse hello();
-[[nodiscard]] HttpResponse health(const BackendSlot& slot);
+// 200 if requests are answered; 503 with a reason while the model loads, or if the scheduler or the
+// worker that prepares requests is stuck. `worker_ms`: since when the worker has not come to
+// anything new. Told to everybody, so it names no request.
+[[nodiscard]] HttpResponse health(const BackendSlot& slot, double worker_ms = 0.0);
 [[nodiscard]] HttpResponse show_props(const Backend& backend);
 [[nodiscard]] HttpResponse list_slots(const Backend& backend);
 [[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);

@@ -47,6 +47,9 @@ OptionGroup server_group(ServerOptions& o) {
       {"--body-limit-mb", "N", whole(o.body_limit_mb, 1, 4096), "Largest request body in MiB."},
       {"--connections-max", "N", whole(o.connections_max, 1, 1'000'000),
        "Most connections at a time."},
+      {"--stop-timeout", "SECONDS", whole(o.stop_timeout_s, 0, 7 * 86400),
+       "After SIGTERM or Ctrl-C, answers get this long to be finished and states to be written; then "
+       "they are cut short, and within 20 seconds more the server has ended."},
       {"--config", "FILE", text(o.config_path),
        "Read options from a file of `name = value` lines."},
   }};

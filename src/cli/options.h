@@ -102,8 +102,8 @@ struct ComputeOptions {
   CheckEngine check_engine = CheckEngine::kOnce;
   int threads = -1;        // -1: as many as there are CPUs for us
   int threads_batch = -1;  // -1: as `threads`
-  int gpu_layers = kGpuLayersAuto;
   int poll = -1;           // -1: 50, or 0 where there are fewer CPUs for us than in the machine
+  int gpu_layers = kGpuLayersAuto;
   OnOffAuto flash_attn = OnOffAuto::kAuto;
   std::string device;  // comma list; empty: all
   std::string split_mode = "layer";
@@ -136,6 +136,7 @@ struct ServerOptions {
   int queue_max = 256;
   int body_limit_mb = 64;
   int connections_max = 4096;
+  int stop_timeout_s = 120;  // for what is under way when the server is told to stop
   std::string config_path;  // the config file, which has been read
 };
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -18,7 +20,9 @@
 #include "cli/served_model.h"
 #include "cli/server_recording.h"
 #include "cli/server_settings.h"
+#include "cli/stop_deadline.h"
 #include "cli/stop_signals.h"
+#include "cli/watchdog.h"
 #include "env/log.h"
 #include "tier/quota_files.h"
 #include "tier/real_files.h"
@@ -46,6 +50,29 @@ struct ServerParts {
   std::unique_ptr<ServerRecording> recording;    // null: nothing is recorded
 };
 
+// A line that nobody may take, where standard error is a pipe that is not read: it is waited for,
+// but not for long.
+void log_aside(std::function<void()> say) {
+  auto said = std::make_shared<std::promise<void>>();
+  std::future<void> done = said->get_future();
+  std::thread([said, say = std::move(say)] {
+    say();
+    said->set_value();
+  }).detach();
+  static_cast<void>(done.wait_for(std::chrono::seconds(1)));
+}
+
+// The cache folder is whole after any end.
+[[noreturn]] void end_now(const std::optional<serve::PulseReading>& pulse) {
+  log_aside([pulse] {
+    env::Log::error(
+        "the server did not stop in time and ends now; what was written to disk is whole",
+        {{"scheduler", pulse ? pulse->in_words() : "not started"},
+         {"request", pulse ? pulse->request : ""}});
+  });
+  std::_Exit(1);
+}
+
 // One line about how things stand, for SIGUSR1. `scheduler`: null while the model loads.
 void log_status(const serve::Scheduler* scheduler, const api::ApiServer& api) {
   if (scheduler == nullptr) return env::Log::info("status: the model is loading");
@@ -57,6 +84,9 @@ void log_status(const serve::Scheduler* scheduler, const api::ApiServer& api) {
                             {"connections", api.connection_count()},
                             {"requests", status.requests}});
 }
+
+// For what was cut short: a step of the engine cannot be.
+constexpr std::chrono::seconds kAfterCut{20};
 
 // Loads the model beside the running API, serves it, and ends in order.
 class Server {
@@ -72,9 +102,11 @@ class Server {
   // Ends by itself only when the model cannot be loaded, or turns out to be wrong.
   int run() {
     parts_.api->start();
+    watchdog_.start();
     std::thread loader([this] { load(); });
     const StopCause cause = wait_for_stop(signal_actions_);
     stopping_ = true;
+    deadline_.emplace(stop_plan());  // first: a line of the log may have nobody to take it
     if (cause == StopCause::kAsked)
       env::Log::info("finishing what is being answered; once more to cut it short");
     std::thread impatience([this] { abort_when_asked_again(); });
@@ -83,6 +115,7 @@ class Server {
     ended_ = true;
     end_wait(impatience);
     impatience.join();
+    deadline_->done();
     return failed_ ? 1 : 0;
   }
 
@@ -160,11 +193,27 @@ class Server {
   void abort_when_asked_again() {
     static_cast<void>(wait_for_stop(signal_actions_));
     if (ended_) return;
-    env::Log::info("cutting the answers under way");
-    abort_ = true;
-    if (serve::Scheduler* scheduler = running_) scheduler->request_stop(serve::StopMode::kAbort);
+    cut_short();
+    deadline_->hurry();
     static_cast<void>(wait_for_stop(signal_actions_));
     if (!ended_) std::_Exit(130);
+  }
+
+  void cut_short() {
+    log_aside([] { env::Log::info("cutting the answers under way"); });
+    abort_ = true;
+    if (serve::Scheduler* scheduler = running_) scheduler->request_stop(serve::StopMode::kAbort);
+  }
+
+  StopDeadline::Plan stop_plan() {
+    return {std::chrono::seconds(options_.server.stop_timeout_s), kAfterCut,
+            [this] { cut_short(); }, [this] { end_now(look()); }};
+  }
+
+  [[nodiscard]] std::optional<serve::PulseReading> look() const {
+    serve::Scheduler* const scheduler = running_;
+    if (scheduler == nullptr) return std::nullopt;
+    return scheduler->pulse();
   }
 
   const ServeOptions& options_;
@@ -178,6 +227,8 @@ class Server {
   std::atomic<bool> failed_{false};
   std::atomic<bool> abort_{false};
   std::atomic<bool> ended_{false};
+  std::optional<StopDeadline> deadline_;  // once it is told to stop
+  Watchdog watchdog_{[this] { return look(); }};
 };
 
 Result<ServerParts> open_parts(const ServeOptions& options) {

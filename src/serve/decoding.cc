@@ -15,6 +15,12 @@ Tokens joined(TokenSpan first, TokenSpan second) {
   return both;
 }
 
+TokenPos total_length(const std::vector<Tokens>& all) {
+  TokenPos total = 0;
+  for (const Tokens& tokens : all) total += length_of(tokens);
+  return total;
+}
+
 // What the engine takes in one batch: slots with one token each; neighbours with equally
 // many, where there are drafts; or each slot alone.
 std::vector<std::vector<Slot*>> batches_of(std::span<Slot* const> slots, bool one_by_one) {
@@ -59,6 +65,8 @@ void Decoding::step_together(std::span<Slot* const> slots) {
   std::vector<engine::DecodeStep> steps;
   for (std::size_t i = 0; i < slots.size(); ++i) steps.push_back({slots[i]->id, tokens[i]});
   ++core_.totals.decode_steps;
+  const TokenPos rows = total_length(tokens);
+  core_.pulse.begin(Work::kWriting, rows, slots.front()->job->input.id);
   const auto before = core_.clock.now();
   if (auto run = core_.engine.decode(steps); !run) {
     for (Slot* slot : slots) ends_.fail(*slot, run.error());
@@ -67,6 +75,7 @@ void Decoding::step_together(std::span<Slot* const> slots) {
   const auto computed = core_.clock.now();
   std::vector<Verdict> verdicts;
   for (Slot* slot : slots) {
+    core_.pulse.begin(Work::kWriting, rows, slot->job->input.id);  // a grammar's work is its own
     note_gap(*slot->job, computed);
     const TokenPos waiting = length_of(slot->job->answer.uncomputed);
     verdicts.push_back(sample_rows(*slot, waiting - 1, core_.length(slot->id) + waiting));

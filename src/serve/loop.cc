@@ -45,17 +45,26 @@ void Loop::run() {
     // deadline.
     const bool fetching = queue_.fetching();
     if (!fetching && inbox_.may_end()) break;
+    core_.pulse.rest();
     if (fetching) {
       inbox_.wait(kFetchGlance, fetching);
     } else if (!inbox_.wait(kIdleBeforeKeeping, fetching)) {
-      idle_work_.run([&] { return inbox_.wait(std::chrono::milliseconds::zero(), fetching); });
+      core_.pulse.begin(Work::kIdle);
+      idle_work_.run([&] {
+        core_.pulse.begin(Work::kIdle);
+        return inbox_.wait(std::chrono::milliseconds::zero(), fetching);
+      });
+      core_.pulse.rest();
       inbox_.wait(std::nullopt, fetching);
     }
   }
+  core_.pulse.begin(Work::kIdle);
   if (lower_ != nullptr) idle_work_.keep_states();
+  core_.pulse.rest();
 }
 
 bool Loop::run_round() {
+  core_.pulse.begin(Work::kRound);
   const auto began = core_.clock.now();
   end_cancelled_and_late(take_news());
   slot_commands_.run();

@@ -43,7 +43,8 @@ LoopCore::LoopCore(engine::Engine& its_engine, const engine::TextModel& its_text
           {.engine = &engine, .clock = &clock, .companion = parts.companion, .lower = parts.lower},
           cache_options(options), parts.journal),
       slots(empty_slots(engine.slot_count())),
-      pace(options.pace) {
+      pace(options.pace),
+      pulse(clock) {
   cache.memory().room.on_evicted = [this](const plan::Victim& victim) {
     observer.on_evicted(victim);
   };

@@ -1,7 +1,7 @@
 // LoopCore: what the parts of the scheduler's loop share. Each part is a class with a task of its
 // own (docs/ARCHITECTURE.md has the map); they hold no state that belongs here.
 //
-// The scheduler's thread; `board` may be read on any.
+// The scheduler's thread; `board` and `pulse` may be read on any.
 #pragma once
 
 #include <vector>
@@ -11,6 +11,7 @@
 #include "engine/text.h"
 #include "env/clock.h"
 #include "plan/gap_pace.h"
+#include "serve/pulse.h"
 #include "serve/scheduler_options.h"
 #include "serve/scheduler_status.h"
 #include "serve/slot.h"
@@ -36,6 +37,7 @@ struct LoopCore {
   bool writing = false;  // somebody did when this round began
   SchedulerStatus totals;
   StatusBoard board;
+  Pulse pulse;
 
   [[nodiscard]] Slot& slot(SlotId id) { return slots[static_cast<std::size_t>(id.value)]; }
   // Tokens that the slot holds.

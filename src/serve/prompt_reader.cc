@@ -60,6 +60,7 @@ void PromptReader::read_chunk(Slot& slot, TokenPos tokens) {
   if (auto ready = core_.cache.growth().before_chunk(slot.id); !ready) {
     return ends_.fail(slot, ready.error());
   }
+  core_.pulse.begin(Work::kReading, tokens, job.input.id);
   paced_.begin_reading(tokens);
   const auto before = core_.clock.now();
   if (auto run = core_.engine.prefill(slot.id, chunk, logits); !run) {

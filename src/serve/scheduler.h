@@ -48,6 +48,8 @@ class Scheduler {
   void note_tool_call(const std::string& request_id);
 
   [[nodiscard]] SchedulerStatus status() const;
+  // What the loop is doing, and whether it is stuck.
+  [[nodiscard]] PulseReading pulse() const { return core_.pulse.read(); }
   [[nodiscard]] const cache::ReceiptLog& receipts() const { return loop_.ends().receipts(); }
   [[nodiscard]] CacheCommands& cache_commands() { return loop_.cache_commands(); }
   [[nodiscard]] const CacheCommands& cache_commands() const { return loop_.cache_commands(); }

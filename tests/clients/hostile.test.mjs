@@ -108,7 +108,7 @@ describe('hostile requests', () => {
 
   test('a client that has said everything and closed its direction is answered', async () => {
     const answer = await exchange('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    assert.match(answer, /^HTTP\/1.1 200 [^]*\{"status":"ok"\}/);
+    assert.match(answer, /^HTTP\/1.1 200 [^]*\{"status":"ok",/);
   });
 
   test('clients that stop in the middle do no harm', async () => {
@@ -150,6 +150,7 @@ describe('hostile requests', () => {
     const last = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     const answer = await exchange(request('a') + request('b') + request('c') + last, { half: false });
     const bodies = answer.match(/\{.*\}/g).map((body) => JSON.parse(body));
-    assert.deepEqual(bodies, [{ tokens: [73] }, { tokens: [74] }, { tokens: [75] }, { status: 'ok' }]);
+    assert.deepEqual(bodies.slice(0, 3), [{ tokens: [73] }, { tokens: [74] }, { tokens: [75] }]);
+    assert.equal(bodies[3].status, 'ok');
   });
 });

@@ -9,6 +9,8 @@
 //   restores       sequences that were brought back are wrong, from the 200th batch on
 //
 //
+//   hangs          a batch does not end, from when the file HOLDFAST_PLANTED_WHEN is there
+//
 // Or what befalls the model's file (HOLDFAST_PLANTED_MODEL) while it is loaded:
 //
 //   replaced       HOLDFAST_PLANTED_OTHER is renamed to it before the engine opens it
@@ -132,6 +134,9 @@ ggml_backend_reg_t ggml_backend_load(const char* path) {
 }
 
 int32_t llama_decode(llama_context* context, llama_batch batch) {
+  if (planted("hangs") && ::access(setting("HOLDFAST_PLANTED_WHEN").c_str(), F_OK) == 0) {
+    for (;;) ::pause();
+  }
   ++batches;
   latest.sequences.clear();
   latest.outputs = 0;

@@ -1,0 +1,116 @@
+// A server in the hands of its operator: signals, limits of the system, restricted CPUs, a batch that
+// never ends.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+
+import {
+  announcedServer, eventually, holdfast, run, startServer, temporaryFolder, withServer,
+} from './server.mjs';
+
+const hello = { messages: [{ role: 'user', content: 'Hello!' }], temperature: 0, max_tokens: 16 };
+
+async function answers(server) {
+  const { status, json } = await server.post('/v1/chat/completions', hello);
+  assert.equal(status, 200, JSON.stringify(json));
+}
+
+// A program that starts the server in a setting of the shell's.
+function wrapped(folder, before) {
+  const path = join(folder, 'holdfast.sh');
+  writeFileSync(path, `#!/bin/sh\n${before} "${holdfast}" "$@"\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+describe('signals', () => {
+  test('SIGHUP opens the log file again, and nothing else happens', async () => {
+    const file = join(temporaryFolder(), 'log');
+    await withServer(['--log-file', file], async (server) => {
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      renameSync(file, `${file}.1`);
+      server.signal('SIGHUP');
+      await server.logged(/loaded again: the log file/);
+      await answers(server);
+      await eventually(() => readFileSync(file, 'utf8').includes('/v1/chat/completions'), 'a line there');
+    });
+  });
+
+  test('SIGHUP without anything to load, SIGUSR1 and SIGUSR2 do not end it', async () => {
+    await withServer([], async (server) => {
+      server.signal('SIGHUP');
+      await server.logged(/there is nothing to load again/);
+      server.signal('SIGUSR2');
+      server.signal('SIGUSR1');
+      await server.logged(/status slots_busy=0 slots=4 waiting=0/);
+      await answers(server);
+    });
+  });
+});
+
+describe('limits of the system', () => {
+  test('a file that grows beyond `ulimit -f` costs states, not the server', async () => {
+    const folder = temporaryFolder();
+    const states = join(folder, 'states');
+    const server = await startServer(['--cache-dir', states, '--cache-rest', '0'],
+      { program: wrapped(folder, 'ulimit -f 64; exec') });  // 32 or 64 KiB
+    await answers(server);
+    await server.logged(/could not be written to .*File too large; answers are not affected/);
+    await answers(server);
+    await server.stop();
+  });
+
+  test('in a CPU set of one, one thread computes', { skip: !canPin() }, async () => {
+    const folder = temporaryFolder();
+    const { stdout } = await run(['doctor', '--json', '--cache-dir', 'off'],
+      { program: wrapped(folder, 'exec taskset -c 0') });
+    assert.match(JSON.parse(stdout).machine.usable_cores, /^1 of \d+ CPUs/);
+  });
+
+  test('an empty key refuses to start', async () => {
+    for (const variable of ['HOLDFAST_API_KEY', 'LLAMA_API_KEY', 'LLAMA_ARG_API_KEY']) {
+      const ended = await run(['serve', '--port', '0'], { env: { [variable]: '' } });
+      assert.equal(ended.code, 2);
+      assert.match(ended.stderr, new RegExp(`${variable} needs at least one item that is not empty`));
+    }
+  });
+});
+
+function canPin() {
+  try {
+    execFileSync('taskset', ['-c', '0', 'true']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a batch that never ends', { skip: !process.env.PLANTED_FAULTS }, () => {
+  test('does not keep SIGTERM from ending the server, and the folder is whole', async () => {
+    const folder = temporaryFolder();
+    const states = join(folder, 'states');
+    const when = join(folder, 'hang-now');
+    const server = await announcedServer(['--cache-dir', states, '--cache-rest', '0', '--stop-timeout', '1'], {
+      env: { LD_PRELOAD: process.env.PLANTED_FAULTS, HOLDFAST_PLANTED_FAULT: 'hangs', HOLDFAST_PLANTED_WHEN: when },
+    });
+    await answers(server);
+    writeFileSync(when, '');
+    const lost = server.post('/v1/completions', { prompt: 'Something else', max_tokens: 64 }).catch(() => 'lost');
+    // A long step is not a stuck one yet.
+    const busy = async () => (await server.getJson('/health')).scheduler.doing !== 'resting';
+    await eventually(busy, 'a step under way');
+    server.signal('SIGTERM');
+    const { code, signal } = await server.exited();
+    assert.deepEqual({ code, signal }, { code: 1, signal: null }, server.log);
+    assert.match(server.log, /did not stop in time and ends now.* scheduler="?(reading|writing) \d+ tokens.* request=\S+/);
+    assert.equal(await lost, 'lost');
+    rmSync(when);
+    const verified = await run(['cache', 'verify', '--cache-dir', states]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+    const again = await startServer(['--cache-dir', states]);
+    await answers(again);
+    await again.stop();
+  });
+});
