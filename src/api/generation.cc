@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "api/call_end.h"
 #include "api/quoted_chat.h"
 #include "cache/answer_ids.h"
 
@@ -127,6 +128,10 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   if (auto added = add_choices(backend, request.options, first, "", prepared); !added) {
     return added.error();
   }
+  prepared.ends_in_call = [text = backend.text,
+                           format = prepared.format](const std::string& reply) {
+    return ends_in_call(*text, *format, reply);
+  };
   return prepared;
 }
 
@@ -163,7 +168,7 @@ Result<void> Generations::submit(Prepared prepared, const Origin& origin) {
     request.response = origin.response;
     request.session = origin.session;
     request.agent_session = origin.agent_session;
-    request.sink = mailbox_->sink_for(i);
+    request.sink = mailbox_->sink_for(i, prepared.ends_in_call);
     ids_.push_back(request.id);
     if (auto taken = backend_.scheduler->submit(std::move(request)); !taken) {
       cancel();

@@ -26,6 +26,7 @@ struct PreparedChoice {
 struct Prepared {
   std::vector<PreparedChoice> choices;
   std::shared_ptr<const engine::ReplyFormat> format;  // null for plain completions
+  Mailbox::EndsInCall ends_in_call;                   // null for plain completions
 };
 
 // `space`: which states the generations may use and add to.

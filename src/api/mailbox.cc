@@ -12,19 +12,23 @@ namespace asio = boost::asio;
 
 class Mailbox::Sink final : public serve::EventSink {
  public:
-  Sink(std::shared_ptr<Mailbox> mailbox, std::size_t choice)
-      : mailbox_(std::move(mailbox)), choice_(choice) {}
+  Sink(std::shared_ptr<Mailbox> mailbox, std::size_t choice, EndsInCall ends_in_call)
+      : mailbox_(std::move(mailbox)), choice_(choice), ends_in_call_(std::move(ends_in_call)) {}
   void on_event(serve::Event event) override { mailbox_->put({choice_, std::move(event)}); }
+  bool ends_in_call(const std::string& text) const override {
+    return ends_in_call_ && ends_in_call_(text);
+  }
 
  private:
   std::shared_ptr<Mailbox> mailbox_;
   std::size_t choice_;
+  const EndsInCall ends_in_call_;
 };
 
 Mailbox::Mailbox(asio::any_io_executor executor) : executor_(executor), bell_(executor) {}
 
-std::shared_ptr<serve::EventSink> Mailbox::sink_for(std::size_t choice) {
-  return std::make_shared<Sink>(shared_from_this(), choice);
+std::shared_ptr<serve::EventSink> Mailbox::sink_for(std::size_t choice, EndsInCall ends_in_call) {
+  return std::make_shared<Sink>(shared_from_this(), choice, std::move(ends_in_call));
 }
 
 void Mailbox::put(Letter letter) {

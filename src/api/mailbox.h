@@ -9,7 +9,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/mutex.h"
@@ -27,8 +29,12 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
 
   explicit Mailbox(boost::asio::any_io_executor executor);
 
+  // EventSink::ends_in_call(); null: never.
+  using EndsInCall = std::function<bool(const std::string& text)>;
+
   // A sink whose events arrive as letters of `choice`. Keeps the mailbox alive.
-  [[nodiscard]] std::shared_ptr<serve::EventSink> sink_for(std::size_t choice);
+  [[nodiscard]] std::shared_ptr<serve::EventSink> sink_for(std::size_t choice,
+                                                           EndsInCall ends_in_call);
 
   // Everything that has arrived, waiting for at least one letter but no longer
   // than `patience`; empty when none came. I/O thread; one taker.

@@ -15,6 +15,7 @@ const char* reason_name(serve::FinishReason reason) {
     case serve::FinishReason::kStopString: return "stop string";
     case serve::FinishReason::kMaxTokens: return "max tokens";
     case serve::FinishReason::kContextFull: return "context full";
+    case serve::FinishReason::kBlankTail: return "only white space after a tool call";
   }
   return "?";
 }

@@ -41,6 +41,10 @@ std::vector<std::vector<Slot*>> batches_of(std::span<Slot* const> slots, bool on
   return batches;
 }
 
+bool is_blank(std::string_view bytes) {
+  return bytes.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
+}
+
 }  // namespace
 
 void Decoding::step() {
@@ -162,6 +166,10 @@ std::optional<Ending> Decoding::take_token(Job& job, const engine::Sampled& samp
     send_text(job, step.text + job.answer.assembler.flush());
     return Ending{FinishReason::kStopToken, ""};
   }
+  if (stays_blank_after_call(job)) {
+    send_text(job, step.text + job.answer.assembler.flush());
+    return Ending{FinishReason::kBlankTail, ""};
+  }
   const TokenPos most = job.input.max_tokens;
   const bool out_of_tokens = most > 0 && job.timings.predicted_tokens >= most;
   const bool out_of_context = computed + 1 > core_.engine.context_tokens();
@@ -171,6 +179,20 @@ std::optional<Ending> Decoding::take_token(Job& job, const engine::Sampled& samp
   }
   send_text(job, std::move(step.text));
   return std::nullopt;
+}
+
+// The API reads the whole answer, so it is asked once for each run of blank tokens.
+bool Decoding::stays_blank_after_call(const Job& job) const {
+  const Tokens& tokens = job.answer.tokens;
+  const auto text_of = [&](Token token) { return core_.text.piece(token, job.input.special_text); };
+  TokenPos blank = 0;
+  for (auto at = tokens.rbegin(); at != tokens.rend() && is_blank(text_of(*at)); ++at) {
+    if (++blank > kBlankTokensMax) return false;
+  }
+  if (blank != kBlankTokensMax) return false;
+  std::string text;
+  for (const Token token : tokens) text += text_of(token);
+  return job.input.sink->ends_in_call(text);
 }
 
 void Decoding::send_text(Job& job, std::string text) {

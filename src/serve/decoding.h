@@ -18,6 +18,10 @@
 // Deterministic mode has drafts only if asked for. Every step then has the same number of rows,
 // drafted or filled in, so that no token's bits depend on what was guessed.
 //
+// Some models, instead of ending their turn after a tool call, write line breaks until something
+// stops them. After kBlankTokensMax tokens in a row that show nothing the API is asked whether what
+// came before is a complete call; if it is, the answer ends as if the model had ended it.
+//
 // Job::answer is written here, but for the stored logits that a start leaves there and for what the
 // Speculator notes of the companion. Job::draft is filled by the Speculator and judged here.
 //
@@ -37,6 +41,8 @@ namespace holdfast::serve {
 
 class Decoding {
  public:
+  static constexpr TokenPos kBlankTokensMax = 512;
+
   Decoding(LoopCore& core, RequestEnds& ends, Speculator& speculator)
       : core_(core), ends_(ends), speculator_(speculator) {}
 
@@ -63,6 +69,7 @@ class Decoding {
   void pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t rank);
   [[nodiscard]] std::optional<Ending> take_token(Job& job, const engine::Sampled& sampled,
                                                  TokenPos computed);
+  [[nodiscard]] bool stays_blank_after_call(const Job& job) const;
   void keep_accepted(Slot& slot, Verdict& verdict);
   void take_back(Slot& slot, Verdict& verdict);
   [[nodiscard]] Result<void> read_again(Slot& slot, TokenSpan tokens);

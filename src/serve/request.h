@@ -25,6 +25,7 @@ enum class FinishReason {
   kStopString,  // a stop string of the request or the template appeared
   kMaxTokens,
   kContextFull,
+  kBlankTail,  // nothing but white space followed a complete tool call
 };
 
 // Times as llama-server reports them, in milliseconds.
@@ -88,6 +89,9 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void on_event(Event event) = 0;
+  // Whether this text of the answer ends with a complete tool call. Asked where the answer goes on
+  // with white space alone (Decoding::kBlankTokensMax).
+  [[nodiscard]] virtual bool ends_in_call(const std::string& /*text*/) const { return false; }
 };
 
 struct GenerateRequest {

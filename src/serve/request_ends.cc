@@ -8,6 +8,7 @@ namespace {
 
 cache::RequestEnd end_of(FinishReason reason) {
   switch (reason) {
+    case FinishReason::kBlankTail:
     case FinishReason::kStopToken: return cache::RequestEnd::kStopToken;
     case FinishReason::kStopString: return cache::RequestEnd::kStopString;
     case FinishReason::kMaxTokens: return cache::RequestEnd::kMaxTokens;

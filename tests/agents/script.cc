@@ -13,7 +13,7 @@ constexpr std::string_view kThoughtsBegin = "<think>\n";
 constexpr const char* kThoughts = "This is in the script.\n</think>\n\n";
 constexpr const char* kDefaultAnswer = "Done.";
 
-std::string answer_of(const nlohmann::json& rule) {
+ScriptedAnswer answer_of(const nlohmann::json& rule) {
   std::string text = rule.value("say", "");
   for (const nlohmann::json& call : rule.value("calls", nlohmann::json::array())) {
     if (!text.empty()) text += "\n";
@@ -21,7 +21,7 @@ std::string answer_of(const nlohmann::json& rule) {
                                          {"arguments", call.at("arguments")}};
     text += "<tool_call>\n" + written.dump() + "\n</tool_call>";
   }
-  return text;
+  return {text, rule.value("blank_tokens", std::size_t{0})};
 }
 
 bool holds(std::string_view text, const std::string& part) {
@@ -46,6 +46,7 @@ Result<Script> Script::read(const std::string& path) {
     const nlohmann::json parsed = nlohmann::json::parse(file);
     Script script;
     script.read_time_ = std::chrono::microseconds(parsed.value("read_us_per_token", 0));
+    script.write_time_ = std::chrono::microseconds(parsed.value("write_us_per_step", 0));
     for (const nlohmann::json& rule : parsed.at("rules")) {
       script.rules_.push_back({rule.value("when", ""), rule.value("with", ""), answer_of(rule)});
     }
@@ -55,14 +56,15 @@ Result<Script> Script::read(const std::string& path) {
   }
 }
 
-std::string Script::answer_to(std::string_view prompt) const {
+ScriptedAnswer Script::answer_to(std::string_view prompt) const {
   const std::string_view said = said_since_last_answer(prompt);
   const auto fits = [&](const ScriptRule& rule) {
     return holds(said, rule.when) && holds(prompt, rule.with);
   };
   const auto rule = std::ranges::find_if(rules_, fits);
-  const std::string answer = rule == rules_.end() ? kDefaultAnswer : rule->answer;
-  return prompt.ends_with(kThoughtsBegin) ? kThoughts + answer : answer;
+  ScriptedAnswer answer = rule == rules_.end() ? ScriptedAnswer{kDefaultAnswer} : rule->answer;
+  if (prompt.ends_with(kThoughtsBegin)) answer.text.insert(0, kThoughts);
+  return answer;
 }
 
 }  // namespace holdfast

@@ -2,9 +2,11 @@
 //
 // A JSON file:
 //   {"read_us_per_token": 0,                      how long reading takes; default: no time
+//    "write_us_per_step": 0,                      how long a step of all who write takes
 //    "rules": [{"when": "text", "with": "text",   both optional
 //               "say": "text",                    content, calls, or both
-//               "calls": [{"name": "f", "arguments": {}}]}, ...]}
+//               "calls": [{"name": "f", "arguments": {}}],
+//               "blank_tokens": 0}, ...]}         line breaks at the end, a token each
 //
 // `when` is looked for in what was said since the model's last answer: the user's message, system
 // turns beside it, results of tools. `with` is looked for in the whole prompt, where the tools are
@@ -23,10 +25,15 @@
 
 namespace holdfast {
 
+struct ScriptedAnswer {
+  std::string text;  // as the model would write it
+  std::size_t blank_tokens = 0;
+};
+
 struct ScriptRule {
   std::string when;
   std::string with;
-  std::string answer;  // as the model would write it
+  ScriptedAnswer answer;
 };
 
 class Script {
@@ -34,12 +41,14 @@ class Script {
   // The Error names the file, and what is wrong with it.
   [[nodiscard]] static Result<Script> read(const std::string& path);
 
-  [[nodiscard]] std::string answer_to(std::string_view prompt) const;
+  [[nodiscard]] ScriptedAnswer answer_to(std::string_view prompt) const;
   [[nodiscard]] std::chrono::microseconds read_time_per_token() const { return read_time_; }
+  [[nodiscard]] std::chrono::microseconds write_time_per_step() const { return write_time_; }
 
  private:
   std::vector<ScriptRule> rules_;
   std::chrono::microseconds read_time_{0};
+  std::chrono::microseconds write_time_{0};
 };
 
 // What follows the last complete answer of the model in a prompt that ends with the header of the

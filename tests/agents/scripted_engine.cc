@@ -37,8 +37,11 @@ Result<void> ScriptedEngine::note(SlotId slot, Result<void> done, Tokens tokens)
 }
 
 void ScriptedEngine::plan_answer(Line& line) const {
-  const std::string answer = script_.answer_to(text_of(text_, line.tokens));
-  line.answer = text_.tokenize(answer, false, true);
+  const ScriptedAnswer answer = script_.answer_to(text_of(text_, line.tokens));
+  line.answer = text_.tokenize(answer.text, false, true);
+  const Tokens line_break = text_.tokenize("\n", false, false);
+  CHECK(line_break.size() == 1);
+  line.answer.insert(line.answer.end(), answer.blank_tokens, line_break.front());
   line.answer.push_back(turn_end_);
   line.answer_at = line.tokens.size();
 }
@@ -53,6 +56,7 @@ Result<void> ScriptedEngine::prefill(SlotId slot, TokenSpan chunk, engine::Logit
 }
 
 Result<void> ScriptedEngine::decode(std::span<const engine::DecodeStep> steps) {
+  std::this_thread::sleep_for(script_.write_time_per_step());
   auto done = fake_.decode(steps);
   for (const engine::DecodeStep& step : steps) {
     if (!done) {

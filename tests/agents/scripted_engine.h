@@ -36,6 +36,7 @@ class ScriptedEngine final : public engine::Engine {
   // Takes as long as the script says.
   [[nodiscard]] Result<void> prefill(SlotId slot, TokenSpan chunk,
                                      engine::LogitsOf logits) override;
+  // So does this.
   [[nodiscard]] Result<void> decode(std::span<const engine::DecodeStep> steps) override;
   [[nodiscard]] Result<engine::Sampled> sample(SlotId slot, engine::Sampler& sampler,
                                                TokenPos row) override;
