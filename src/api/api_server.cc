@@ -147,7 +147,14 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
       });
   if (!http) return http.error();
   server->http_ = std::move(*http);
+  server->model_events_ =
+      std::make_unique<ModelEvents>(server->backend_, server->http_->executor());
   return server;
+}
+
+void ApiServer::drain() {
+  model_events_->end_all();
+  http_->drain();
 }
 
 void ApiServer::stop() {
@@ -179,6 +186,7 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
   if (path == "/api/hello" && request.method != "POST") return hello();
   if (!keys_.admit(request)) return refusal_for(request, wrong_key());
   if (slot_of(request)) return refuse_slot_action(request);
+  if (path == ModelEvents::kPath && request.method == "GET") return std::nullopt;
   const auto found = kRoutes.find(path);
   if (found == kRoutes.end()) return answer_named(request);
   const Route* route = route_for(found->second, request);
@@ -216,6 +224,10 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
     SlotContext context{backend_.get(), http_->executor(), files_.get_executor(),
                         keys_.name_of(request)};
     co_await answer_slot_action(std::move(context), *slot, request, responder);
+    co_return;
+  }
+  if (without_version(request.path) == ModelEvents::kPath) {
+    co_await model_events_->show(request, responder);
     co_return;
   }
   const Route& route = *route_for(kRoutes.at(without_version(request.path)), request);

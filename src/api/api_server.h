@@ -14,6 +14,7 @@
 #include "api/backend.h"
 #include "api/client_responder.h"
 #include "api/http_server.h"
+#include "api/model_events.h"
 #include "api/web_rules.h"
 #include "api/worker_probe.h"
 
@@ -35,7 +36,7 @@ class ApiServer {
   // See HttpServer.
   [[nodiscard]] Result<void> reload_certificate() { return http_->reload_certificate(); }
   // No new connections; what is being answered goes on.
-  void drain() { http_->drain(); }
+  void drain();
   void stop();
 
   // Where the model appears once it is loaded.
@@ -63,6 +64,7 @@ class ApiServer {
   // Files of slots; apart, because they may be large and disks slow.
   boost::asio::thread_pool files_{1};
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<ModelEvents> model_events_;
 };
 
 }  // namespace holdfast::api

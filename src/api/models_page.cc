@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "api/client_envelope.h"
 #include "api/json_fields.h"
@@ -47,17 +46,17 @@ Json entry_for(const HttpRequest& request, const Backend& backend, const std::st
   return speaks_anthropic(request) ? anthropic_entry(backend, id) : openai_entry(backend, id);
 }
 
-std::vector<std::string> names_of(const Backend& backend) {
+}  // namespace
+
+std::vector<std::string> model_names(const Backend& backend) {
   std::vector<std::string> names{backend.model_name};
   for (const std::string& alias : backend.aliases)
     if (alias != backend.model_name) names.push_back(alias);
   return names;
 }
 
-}  // namespace
-
 HttpResponse list_models(const Backend& backend, const HttpRequest& request, const std::string&) {
-  const std::vector<std::string> names = names_of(backend);
+  const std::vector<std::string> names = model_names(backend);
   Json data = Json::array();
   for (const std::string& name : names) data.push_back(entry_for(request, backend, name));
   Json list =
@@ -71,7 +70,7 @@ HttpResponse list_models(const Backend& backend, const HttpRequest& request, con
 }
 
 HttpResponse show_model(const Backend& backend, const HttpRequest& request, std::string_view id) {
-  const std::vector<std::string> names = names_of(backend);
+  const std::vector<std::string> names = model_names(backend);
   if (std::ranges::find(names, id) != names.end())
     return {.body = json_text(entry_for(request, backend, std::string(id)))};
   return refusal_for(request, {ErrorCode::kNotFound,

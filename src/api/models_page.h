@@ -7,11 +7,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/backend.h"
 #include "api/http_server.h"
 
 namespace holdfast::api {
+
+// What the model is called, the name that responses have first.
+[[nodiscard]] std::vector<std::string> model_names(const Backend& backend);
 
 [[nodiscard]] HttpResponse list_models(const Backend& backend, const HttpRequest& request,
                                        const std::string& key_name);
