@@ -12,7 +12,7 @@ export LLAMA_DIR
 help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
 	@echo "make test                       build, then run every test"
-	@echo "make agents                     seven real coding agents with the pocket model, in 20 minutes (AGENTS=claude,codex: these)"
+	@echo "make agents                     seven real coding agents with the pocket model, in 20 minutes (AGENTS=claude,codex: these; AGENT_SLOW=600: a prompt of 10 minutes)"
 	@echo "make build                      leaves build/holdfast"
 	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
 	@echo "make format                     rewrite the sources with clang-format"

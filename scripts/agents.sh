@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs real coding agents from npm against a server: scripts/agents.sh BUILD_FOLDER
-# First with a scripted model that calls tools, then with the pocket model, then with a prompt of ten
-# minutes. AGENTS=claude,pi chooses some of them.
+# First with a scripted model that calls tools, then with the pocket model, then with a slow prompt:
+# half a minute, or as many seconds as AGENT_SLOW says (600: longer than the agents wait for a silent
+# stream by themselves). AGENTS=claude,pi chooses some of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(realpath "$1")

@@ -124,10 +124,16 @@ class MessageStyle final : public AnswerStyle {
   void on_progress(std::size_t, const serve::PromptProgress&, std::string&) override {}
   void on_deltas(std::size_t, const Deltas& deltas, const serve::Timings*,
                  std::string& out) override {
+    const std::size_t before = out.size();
     for (const engine::ReplyDelta& delta : deltas) blocks_.add(delta, out);
+    if (out.size() > before) signs_ = 0;
   }
   void on_finished(std::size_t, std::string& out) override { blocks_.close(out); }
-  void keep_alive(std::string& out) override { append_ping(out); }
+  void keep_alive(std::string& out) override {
+    const bool ping = signs_ < kPingsAtFirst || signs_ % kSignsPerPing == 0;
+    ++signs_;
+    ping ? append_ping(out) : static_cast<void>(out += ": keep-alive\n\n");
+  }
   void end(std::string& out) override {
     append_message_delta(out, message_end_of(reader(), answer_.options.stops), usage(),
                          receipts_json(answer_));
@@ -146,8 +152,14 @@ class MessageStyle final : public AnswerStyle {
     return usage;
   }
 
+  // With a sign every 5 s, one ping a minute after the first half: 30 of them are enough for 25
+  // minutes.
+  static constexpr int kPingsAtFirst = 6;
+  static constexpr int kSignsPerPing = 12;
+
   AnswerUnderWay& answer_;
   BlockStream blocks_;
+  int signs_ = 0;  // of life, since something could be seen
 };
 
 }  // namespace

@@ -5,6 +5,11 @@
 //   MSG-2  blocks have the indices 0, 1, 2, ..., and one is open at a time
 //   MSG-3  the blocks of a stream, joined, are those of the whole answer
 //   MSG-4  no text block is blank: clients leave such blocks out of history
+//   MSG-5  in 25 minutes of silence, with a sign of life every 5 s, there are at most 30 pings
+//
+// MSG-5: Claude Code (2.1.326) takes 30 pings in a row for life, whenever they come; 5 minutes
+// after the last of those it gives the stream up. So most signs are comments: they count for
+// proxies and for its watch on bytes, and nobody counts them.
 #pragma once
 
 #include <memory>

@@ -119,6 +119,17 @@ class Scripted {
     style->end(out);
     return events_in(out);
   }
+  // Signs of life, before something could be seen and after it.
+  std::string silence(int before, int after = 0) {
+    const auto style = make_message_style(answer_);
+    std::string unseen;
+    std::string out;
+    style->begin(unseen);
+    for (int i = 0; i < before; ++i) style->keep_alive(out);
+    style->on_deltas(0, answer_.readers[0].on_text({}), nullptr, unseen);
+    for (int i = 0; i < after; ++i) style->keep_alive(out);
+    return out;
+  }
   Json whole(const serve::Finished& finished) {
     serve::TextDelta text;
     text.text = "any";
@@ -279,6 +290,28 @@ TEST(AnthropicStyle, WhyAnAnswerEnded) {
 TEST(AnthropicStyle, PingsWhileNothingHappens) {
   const auto events = Scripted({said("x")}).stream(ended(serve::FinishReason::kStopToken));
   EXPECT_EQ(std::ranges::count(events, Json{{"type", "ping"}}), 1);
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++count;
+  return count;
+}
+
+TEST(AnthropicStyle, MsgFiveALongSilenceHasFewPings) {
+  const std::string silence = Scripted({said("x")}).silence(300);  // 25 minutes
+  EXPECT_EQ(count_of(silence, "\n\n"), 300U) << "each is a sign of life";
+  EXPECT_LE(count_of(silence, "event: ping"), 30U);
+  EXPECT_TRUE(silence.starts_with("event: ping")) << "and so that nobody waits long for the first";
+  std::size_t comments = 0;  // in a row
+  for (std::size_t at = 0; at < silence.size(); at = silence.find("\n\n", at) + 2) {
+    comments = silence[at] == ':' ? comments + 1 : 0;
+    EXPECT_LT(comments, 12U) << "a ping a minute";
+  }
+}
+
+TEST(AnthropicStyle, MsgFiveWhatCanBeSeenBeginsTheCountAgain) {
+  EXPECT_EQ(count_of(Scripted({said("x")}).silence(6, 6), "event: ping"), 12U);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ AgentSettings claude_settings(const ServerFacts& server, const std::string&) {
       {"CLAUDE_CODE_ATTRIBUTION_HEADER", "0"},
       // It gives up a request after ten minutes otherwise, signs of life or not. Milliseconds.
       {"API_TIMEOUT_MS", "3600000"},
+      // It takes 30 pings for life, and then waits this long for something to be seen.
+      {"CLAUDE_STREAM_IDLE_TIMEOUT_MS", "3600000"},
       {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"}};
   settings.unset = {"ANTHROPIC_API_KEY", "ANTHROPIC_SMALL_FAST_MODEL", "CLAUDE_CODE_USE_BEDROCK",
                     "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"};

@@ -134,6 +134,7 @@ TEST(AgentSettings, ClaudeGetsSizesAndNoAttribution) {
   EXPECT_EQ(value_of(settings, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"), "16384");
   EXPECT_EQ(value_of(settings, "CLAUDE_CODE_ATTRIBUTION_HEADER"), "0");
   EXPECT_EQ(value_of(settings, "API_TIMEOUT_MS"), "3600000");  // as long as a server's --timeout
+  EXPECT_EQ(value_of(settings, "CLAUDE_STREAM_IDLE_TIMEOUT_MS"), "3600000");
   EXPECT_EQ(planned_answer(1 << 20), 32000);
   EXPECT_EQ(planned_answer(0), 1);
 }
