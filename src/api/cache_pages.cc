@@ -233,6 +233,7 @@ boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest
 boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest&,
                                          HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
+  context.backend->responses->clear();  // what the folder has of them goes with its states
   const BeginAsking<ByteCount> begin = [&](serve::Answer<ByteCount> answer) {
     scheduler.cache_commands().clear(std::move(answer));
   };

@@ -26,15 +26,31 @@ bool ResponseStore::put(StoredResponse response) {
   const ByteCount bytes = cost(response);
   if (bytes > limits_.bytes_max || limits_.responses_max == 0) return false;
   const MutexLock lock(mutex_);
-  if (const auto same = index_.find(response.id); same != index_.end()) drop(same);
+  if (const auto same = index_.find(response.id); same != index_.end()) drop_and_tell(same);
   while (index_.size() >= limits_.responses_max || bytes_ + bytes > limits_.bytes_max)
-    drop(index_.find(responses_.front()->id));
+    drop_and_tell(index_.find(responses_.front()->id));
   responses_.push_back(std::make_shared<const StoredResponse>(std::move(response)));
   const StoredResponse& stored = *responses_.back();
   index_[stored.id] = std::prev(responses_.end());
   for (const StoredItem& item : stored.output) item_index_[item.id] = stored.id;
   bytes_ += bytes;
+  if (events_.stored) events_.stored(responses_.back());
   return true;
+}
+
+void ResponseStore::listen(ResponseStoreEvents events) {
+  const MutexLock lock(mutex_);
+  events_ = std::move(events);
+}
+
+void ResponseStore::clear() {
+  const MutexLock lock(mutex_);
+  while (!index_.empty()) drop(index_.begin());
+}
+
+std::vector<StoredResponsePtr> ResponseStore::all() const {
+  const MutexLock lock(mutex_);
+  return {responses_.begin(), responses_.end()};
 }
 
 ResponseStore::Index::iterator ResponseStore::entry(const std::string& tenant,
@@ -44,8 +60,7 @@ ResponseStore::Index::iterator ResponseStore::entry(const std::string& tenant,
   return own ? found : index_.end();
 }
 
-std::shared_ptr<const StoredResponse> ResponseStore::find(const std::string& tenant,
-                                                          const std::string& id) {
+StoredResponsePtr ResponseStore::find(const std::string& tenant, const std::string& id) {
   const MutexLock lock(mutex_);
   const auto found = entry(tenant, id);
   if (found == index_.end()) return nullptr;
@@ -67,8 +82,14 @@ bool ResponseStore::remove(const std::string& tenant, const std::string& id) {
   const MutexLock lock(mutex_);
   const auto found = entry(tenant, id);
   if (found == index_.end()) return false;
-  drop(found);
+  drop_and_tell(found);
   return true;
+}
+
+void ResponseStore::drop_and_tell(Index::iterator found) {
+  const StoredResponsePtr gone = *found->second;
+  drop(found);
+  if (events_.dropped) events_.dropped(gone->id);
 }
 
 void ResponseStore::drop(Index::iterator found) {

@@ -12,7 +12,7 @@
 // Its parts: DiskThread (whose turn it is), PathReader (what comes up), WriteBehind (what goes
 // down). Their invariants are verified by check().
 //
-// Asked by the engine's thread; status(), flush(), stop() and count_missed_answer() by any.
+// Asked by the engine's thread; ask(), status(), flush(), stop() and count_missed_answer() by any.
 #pragma once
 
 #include <cstdint>
@@ -83,11 +83,11 @@ class DiskTier final : public ColdTier {
   void clear() override;
   void distrust(SpaceKey space, const std::string& why) override;
   void set_busy(bool busy) { behind_.set_busy(busy); }
-  // Has something else done on its thread, before anything is written.
-  void ask(std::function<void()> task);
 
   // -- any thread ---------------------------------------------------------------
   [[nodiscard]] DiskTierStatus status() const;
+  // Has something else done on its thread, before anything is written.
+  void ask(std::function<void()> task);
   // Beside states a folder keeps answers; one could not be written.
   void count_missed_answer() { behind_.count_missed_answer(); }
   // Returns when nothing waits any more, or when `go_on`, which is asked now and then with the

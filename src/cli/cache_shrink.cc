@@ -6,6 +6,7 @@
 #include "cli/cache_actions.h"
 #include "cli/cache_text.h"
 #include "tier/answer_log.h"
+#include "tier/response_files.h"
 
 namespace holdfast::cli {
 namespace {
@@ -14,16 +15,18 @@ namespace {
 struct Besides {
   ByteCount quarantine = 0;
   ByteCount answers = 0;
+  ByteCount responses = 0;
 };
 
 CacheAnswer freed_answer(const CacheCommandOptions& options, tier::DiskStore& store,
                          std::uint64_t blobs, ByteCount bytes, Besides besides) {
-  const ByteCount all = bytes + besides.quarantine + besides.answers;
+  const ByteCount all = bytes + besides.quarantine + besides.answers + besides.responses;
   if (options.json) {
     const nlohmann::json json = {{"removed_blobs", blobs},
                                  {"freed_bytes", all},
                                  {"freed_quarantine_bytes", besides.quarantine},
                                  {"freed_answers_bytes", besides.answers},
+                                 {"freed_responses_bytes", besides.responses},
                                  {"blobs", store.stats().blobs()},
                                  {"bytes", store.stats().bytes()}};
     return {json.dump(2) + "\n"};
@@ -32,6 +35,7 @@ CacheAnswer freed_answer(const CacheCommandOptions& options, tier::DiskStore& st
   if (besides.quarantine > 0)
     text += ", and " + human_bytes(besides.quarantine) + " of the quarantine";
   if (besides.answers > 0) text += ", and " + human_bytes(besides.answers) + " of answers";
+  if (besides.responses > 0) text += ", and " + human_bytes(besides.responses) + " of responses";
   return {text + ". " + counted(store.stats().blobs(), "blob") + ", " +
           human_bytes(store.stats().bytes()) + " are left.\n"};
 }
@@ -80,9 +84,18 @@ Result<void> ask_about_all(const CacheCommandOptions& options, const CacheComman
                    "`cache rm --all` removes everything; say --yes where nobody can be asked.");
   const bool yes =
       world.ask("Remove all " + counted(stats.blobs(), "blob") + " (" + human_bytes(stats.bytes()) +
-                ") and all answers from " + options.folder + "?");
+                "), all answers and all stored responses from " + options.folder + "?");
   if (!yes) return failure(ErrorCode::kCancelled, "Nothing was removed.");
   return {};
+}
+
+// What answers and stored responses are kept in. Each goes, whatever becomes of the other.
+Result<Besides> erase_besides(tier::FileSystem& files) {
+  const auto answers = tier::AnswerLog::erase(files);
+  const auto responses = tier::ResponseFiles(files).erase();
+  if (!answers) return answers.error();
+  if (!responses) return responses.error();
+  return Besides{.answers = *answers, .responses = *responses};
 }
 
 }  // namespace
@@ -101,11 +114,11 @@ Result<CacheAnswer> remove_blobs(const CacheCommandOptions& options,
   store.tidy_space_notes();
   Besides besides;
   if (options.all) {
-    const auto erased = tier::AnswerLog::erase(cache->files());
+    const auto erased = erase_besides(cache->files());
     if (!erased)
       return failure(ErrorCode::kIo,
                      "Not everything could be removed: " + erased.error().message + ".");
-    besides.answers = *erased;
+    besides = *erased;
   }
   CacheAnswer answer = freed_answer(options, store, before - store.stats().blobs(), bytes, besides);
   if (store.stats().failed > 0)

@@ -12,6 +12,7 @@
 #include "cli/option_values.h"
 #include "tier/answer_log.h"
 #include "tier/cache_folder.h"
+#include "tier/response_files.h"
 #include "tier/testing/blob_maker.h"
 #include "tier/testing/temp_folder.h"
 
@@ -374,6 +375,18 @@ TEST_F(CacheCommand, RmAllLeavesNoAnswer) {
   ASSERT_FALSE(fs::is_empty(answers));
   EXPECT_TRUE(has(run({"rm", "--all", "--yes"}), "of answers. 0 blobs"));
   EXPECT_TRUE(fs::is_empty(answers));
+}
+
+TEST_F(CacheCommand, RmAllLeavesNoStoredResponse) {
+  {
+    const auto cache = tier::CacheFolder::open(dir(), {.budget = 1 << 24}, kNow);
+    ASSERT_TRUE(cache.ok());
+    ASSERT_TRUE(tier::ResponseFiles(cache->files()).write(1, {"resp_1", "", "[]", "{}"}).ok());
+  }
+  const fs::path responses = fs::path(dir()) / "responses";
+  ASSERT_FALSE(fs::is_empty(responses));
+  EXPECT_TRUE(has(run({"rm", "--all", "--yes"}), "of responses. 0 blobs"));
+  EXPECT_TRUE(fs::is_empty(responses));
 }
 
 TEST_F(CacheCommand, ExportAndImport) {

@@ -122,6 +122,7 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
     return facts.space(tenant);
   };
   backend->slot_files = std::move(slot_files);
+  if (disk_) backend->responses = disk_->responses();
   backend->history = history();
   backend->answer_ids = answer_ids_ ? &*answer_ids_ : nullptr;
   backend->shape = model_.engine->shape();

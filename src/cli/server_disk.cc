@@ -85,16 +85,17 @@ ServerDisk::ServerDisk(std::string folder, std::unique_ptr<tier::LastingFolder> 
       store_(std::move(store)),
       clock_(clock),
       tier_(*store_, std::move(known), clock, options) {
+  responses_ = std::make_unique<KeptResponses>(*store_, tier_, clock_);
   store_->on_renewed = [this] {
     env::Log::warn(folder_ + " had gone and was created again; answers are not affected");
     if (answers_ != nullptr) answers_->begin_in(store_->files());
+    responses_->renew();
     if (answer_key_) keep_answer_key();
   };
   tier_.on.cleared = [this]() -> Result<void> {
-    if (answers_ != nullptr) return answers_->clear();
-    const auto erased = tier::AnswerLog::erase(store_->files());  // of a life that kept some
-    if (!erased) return erased.error();
-    return {};
+    auto answers = clear_answers();
+    auto responses = responses_->clear();
+    return answers ? responses : answers;
   };
   tier_.on.trouble = [this](const std::string& what) {
     if (what.empty()) {
@@ -149,6 +150,13 @@ void ServerDisk::remember_answers(cache::TokenHistory& history, Token vocabulary
   };
 }
 
+Result<void> ServerDisk::clear_answers() {
+  if (answers_ != nullptr) return answers_->clear();
+  const auto erased = tier::AnswerLog::erase(store_->files());  // of a life that kept some
+  if (!erased) return erased.error();
+  return {};
+}
+
 tier::Secret ServerDisk::answer_key() {
   const auto kept = tier::read_answer_key(store_->files());
   if (!kept) {
@@ -179,6 +187,7 @@ std::string ServerDisk::summary() const {
 
 void ServerDisk::finish(const std::function<bool()>& interrupted) {
   if (answers_ != nullptr) tier_.ask([this] { answers_->finish(); });
+  tier_.ask([this] { responses_->finish(); });
   const ByteCount all = std::max<ByteCount>(tier_.status().bytes_waiting, 1);
   env::ProgressLine bar(env::Log::logger(), "writing states to disk");
   const cache::Flushed flushed = tier_.flush([&](ByteCount left) {

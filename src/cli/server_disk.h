@@ -11,6 +11,7 @@
 #include "cache/fingerprint.h"
 #include "cache/folder_survey.h"
 #include "cache/token_history.h"
+#include "cli/kept_responses.h"
 #include "cli/options.h"
 #include "env/clock.h"
 #include "tier/lasting_folder.h"
@@ -37,6 +38,11 @@ class ServerDisk {
   // Gives the history the answers of earlier lives, and keeps those to come.
   // REQUIRES: before the tier is started; the history outlives its thread.
   void remember_answers(cache::TokenHistory& history, Token vocabulary);
+  // Holds the responses of earlier lives, and those to come are kept. Not to be changed after this
+  // is destroyed.
+  [[nodiscard]] std::shared_ptr<api::ResponseStore> responses() const {
+    return responses_->store();
+  }
   // What ids of answers are signed with: the folder's key, which is made where there is none.
   // REQUIRES: before the tier is started.
   [[nodiscard]] tier::Secret answer_key();
@@ -51,13 +57,15 @@ class ServerDisk {
              const env::Clock& clock);
   [[nodiscard]] std::string summary() const;
   void keep_answer_key();
+  [[nodiscard]] Result<void> clear_answers();
 
   const std::string folder_;
   std::unique_ptr<tier::LastingFolder> store_;
   const env::Clock& clock_;
   std::unique_ptr<cache::AnswerKeeper> answers_;  // its thread's; null: none are kept
-  std::optional<tier::Secret> answer_key_;        // nothing: nobody has asked for it
-  cache::FolderSurvey survey_;                    // of when the server started
+  std::unique_ptr<KeptResponses> responses_;
+  std::optional<tier::Secret> answer_key_;  // nothing: nobody has asked for it
+  cache::FolderSurvey survey_;              // of when the server started
   bool holds_foreign_ = false;
   cache::DiskTier tier_;
 };
