@@ -78,6 +78,7 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
   config.yarn_beta_slow = options.rope.yarn_beta_slow;
   config.yarn_orig_ctx = options.rope.yarn_orig_ctx;
   config.chat_template = options.chat.chat_template;
+  config.grammar_limit = options.server.grammar_limit;
   config.draft_source = options.drafts.source;
   config.draft_model_path = options.drafts.model;
   config.draft_tokens_max = options.drafts.max;

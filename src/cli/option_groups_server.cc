@@ -50,6 +50,8 @@ OptionGroup server_group(ServerOptions& o) {
       {"--stop-timeout", "SECONDS", whole(o.stop_timeout_s, 0, 7 * 86400),
        "After SIGTERM or Ctrl-C, answers get this long to be finished and states to be written; then "
        "they are cut short, and within 20 seconds more the server has ended."},
+      {"--grammar-limit", "N", whole(o.grammar_limit, 1, 1000),
+       "Let grammars and JSON schemas cost N times the usual."},
       {"--config", "FILE", text(o.config_path),
        "Read options from a file of `name = value` lines."},
   }};

@@ -75,7 +75,7 @@ struct ReuseOptions {
   std::string dir;  // empty: the user's own; "off": none
   std::int64_t disk_mib = kCacheDiskAuto;
   int rest_ms = 2000;
-  std::string slot_save_path;     // a folder; empty: slots are not saved
+  std::string slot_save_path;  // a folder; empty: slots are not saved
   std::int64_t slot_save_mib = kCacheDiskAuto;
   TokenPos grid_step = 0;         // a multiple of 64, at most ubatch_size; 0: the device decides
   TokenPos checkpoint_every = 0;  // 0: as memory allows
@@ -137,7 +137,8 @@ struct ServerOptions {
   int body_limit_mb = 64;
   int connections_max = 4096;
   int stop_timeout_s = 120;  // for what is under way when the server is told to stop
-  std::string config_path;  // the config file, which has been read
+  int grammar_limit = 1;     // engine::GrammarLimits::factor
+  std::string config_path;   // the config file, which has been read
 };
 
 // What a chat gets when its request does not say otherwise.

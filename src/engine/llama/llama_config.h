@@ -67,6 +67,7 @@ struct LlamaConfig {
   float yarn_beta_slow = -1.0F;
   int yarn_orig_ctx = 0;
   std::string chat_template;  // empty: the model's own
+  int grammar_limit = 1;      // engine::GrammarLimits::factor
 };
 
 struct LoadedModel {

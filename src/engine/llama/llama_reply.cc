@@ -100,6 +100,11 @@ void LlamaReplyFormat::constrain(const llama_vocab* vocab, int reasoning_budget,
   }
 }
 
+const char* LlamaReplyFormat::constraint_field() const {
+  if (!client_grammar_.empty()) return "grammar";
+  return has_tools_ ? "tools" : "response_format";
+}
+
 // A trigger word that is one token triggers by that token, as sampling needs it.
 void LlamaReplyFormat::add_triggers(const llama_vocab* vocab,
                                     common_params_sampling& params) const {

@@ -25,6 +25,9 @@ class LlamaReplyFormat final : public engine::ReplyFormat {
   void constrain(const llama_vocab* vocab, int reasoning_budget,
                  common_params_sampling& params) const;
 
+  // The request's field that the constraint comes from.
+  [[nodiscard]] const char* constraint_field() const;
+
   [[nodiscard]] const common_chat_parser_params& parser() const { return parser_; }
   // parallel_tool_calls is off: calls after the first are not reported.
   [[nodiscard]] bool one_call_only() const { return one_call_only_; }

@@ -1,13 +1,12 @@
 #include "engine/llama/llama_sampler.h"
 
-#include <json-schema-to-grammar.h>
-#include <json.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "engine/llama/llama_grammar.h"
 #include "engine/llama/llama_reply.h"
+#include "engine/llama/llama_schema.h"
 
 namespace holdfast::llama {
 
@@ -63,35 +62,37 @@ void copy_biases(const llama_vocab* vocab, const engine::SamplingParams& from,
   }
 }
 
-Result<void> set_grammar(const engine::SamplingParams& from, common_params_sampling& to) {
+// Of a plain completion; a chat's grammar comes with its format.
+Result<void> set_grammar(const engine::SamplingParams& from, const engine::GrammarLimits& limits,
+                         common_params_sampling& to) {
   if (!from.json_schema.empty()) {
-    try {
-      to.grammar = {COMMON_GRAMMAR_TYPE_OUTPUT_FORMAT,
-                    json_schema_to_grammar(common_json::parse(from.json_schema))};
-    } catch (const std::exception& failure) {
-      return invalid_argument("response_format",
-                              std::string("The JSON schema cannot be used: ") + failure.what());
-    }
+    auto grammar = grammar_of_schema(from.json_schema, limits);
+    if (!grammar) return grammar.error();
+    to.grammar = {COMMON_GRAMMAR_TYPE_OUTPUT_FORMAT, std::move(*grammar)};
   } else if (!from.grammar.empty()) {
     to.grammar = {COMMON_GRAMMAR_TYPE_USER, from.grammar};
   }
   return {};
 }
 
-// The chain's own constructor leaks, or stops the process, on a bad grammar.
-Result<void> check_grammar(const llama_vocab* vocab, const common_params_sampling& params) {
-  if (params.grammar.empty()) return {};
-  const std::string& text = params.grammar.grammar;
-  const char* field =
-      params.grammar.type == COMMON_GRAMMAR_TYPE_USER ? "grammar" : "response_format";
-  if (text.starts_with("%llguidance")) {
-    return invalid_argument(field,
-                            "llguidance grammars are not supported; write the grammar in GBNF.");
+const char* field_of(const common_params_sampling& params, const LlamaReplyFormat* format) {
+  if (params.grammar.type == COMMON_GRAMMAR_TYPE_USER) return "grammar";
+  return format != nullptr ? format->constraint_field() : "response_format";
+}
+
+// The grammar leaves the library's parameters: the library does not bound its work.
+Result<std::unique_ptr<LlamaGrammar>> take_grammar(const GrammarContext& context,
+                                                   common_params_sampling& params,
+                                                   const LlamaReplyFormat* format) {
+  if (params.grammar.empty()) return std::unique_ptr<LlamaGrammar>();
+  if (params.ignore_eos && !params.grammar_lazy) {
+    return invalid_argument("ignore_eos", std::string("'ignore_eos' cannot be combined with '") +
+                                              field_of(params, format) +
+                                              "': an answer that matches it has an end.");
   }
-  llama_sampler* trial = llama_sampler_init_grammar(vocab, text.c_str(), "root");
-  if (trial == nullptr) return invalid_argument(field, "The grammar does not parse.");
-  llama_sampler_free(trial);
-  return {};
+  auto grammar = LlamaGrammar::create(context, params, field_of(params, format));
+  params.grammar = {};
+  return grammar;
 }
 
 Result<void> set_sampler_order(const engine::SamplingParams& from, common_params_sampling& to) {
@@ -139,7 +140,17 @@ void report_logprobs(engine::Sampled& sampled, std::span<const float> logits, in
 
 }  // namespace
 
+LlamaSampler::LlamaSampler(common_sampler_ptr chain, std::unique_ptr<LlamaGrammar> grammar,
+                           bool only_largest, std::optional<int> top_logprobs)
+    : chain_(std::move(chain)),
+      grammar_(std::move(grammar)),
+      only_largest_(only_largest),
+      top_logprobs_(top_logprobs) {}
+
+LlamaSampler::~LlamaSampler() = default;
+
 Result<std::unique_ptr<LlamaSampler>> LlamaSampler::create(const llama_model* model,
+                                                           const GrammarContext& context,
                                                            const engine::SamplingParams& params,
                                                            const LlamaReplyFormat* format) {
   const llama_vocab* vocab = llama_model_get_vocab(model);
@@ -147,16 +158,17 @@ Result<std::unique_ptr<LlamaSampler>> LlamaSampler::create(const llama_model* mo
   copy_numbers(params, chain_params);
   copy_biases(vocab, params, chain_params);
   if (auto order = set_sampler_order(params, chain_params); !order) return order.error();
-  if (auto grammar = set_grammar(params, chain_params); !grammar) return grammar.error();
+  if (auto set = set_grammar(params, context.limits, chain_params); !set) return set.error();
   if (format != nullptr) {
     format->constrain(vocab, params.reasoning_budget_tokens, chain_params);
   }
-  if (auto valid = check_grammar(vocab, chain_params); !valid) return valid.error();
+  const bool largest = picks_largest(chain_params) && !suppresses_tokens(vocab);
   try {
+    auto grammar = take_grammar(context, chain_params, format);
+    if (!grammar) return grammar.error();
     common_sampler_ptr chain(common_sampler_init(model, chain_params));
-    const bool largest = picks_largest(chain_params) && !suppresses_tokens(vocab);
     return std::unique_ptr<LlamaSampler>(
-        new LlamaSampler(std::move(chain), largest, params.top_logprobs));
+        new LlamaSampler(std::move(chain), std::move(*grammar), largest, params.top_logprobs));
   } catch (const std::exception& failure) {
     return invalid_argument("grammar", std::string("Sampling cannot start: ") + failure.what());
   }
@@ -169,12 +181,10 @@ void LlamaSampler::accept_prompt(TokenSpan prompt) {
 
 Result<void> LlamaSampler::accept(Token token) {
   if (only_largest_) return {};
-  try {
-    common_sampler_accept(chain_.get(), token, true);
-  } catch (const std::exception& failure) {
-    return Error{ErrorCode::kEngine, std::string("The grammar cannot go on: ") + failure.what(),
-                 ""};
+  if (grammar_) {
+    if (auto taken = grammar_->accept(token); !taken) return taken;
   }
+  common_sampler_accept(chain_.get(), token, true);
   return {};
 }
 
@@ -187,13 +197,56 @@ Result<engine::Sampled> LlamaSampler::sample(llama_context* context, int row,
     sampled.token = static_cast<Token>(std::ranges::max_element(logits) - logits.begin());
   } else {
     try {
-      sampled.token = common_sampler_sample(chain_.get(), context, row);
+      auto token = sample_constrained(context, row);
+      if (!token) return token.error();
+      sampled.token = *token;
     } catch (const std::exception& failure) {
       return Error{ErrorCode::kEngine, std::string("Sampling failed: ") + failure.what(), ""};
     }
   }
   if (top_logprobs_) report_logprobs(sampled, logits, *top_logprobs_);
   return sampled;
+}
+
+// As the library does it: most tokens match, so one is chosen first and judged then. Only if it
+// does not match, all are judged, and one is chosen among those that do.
+Result<Token> LlamaSampler::sample_constrained(llama_context* context, int row) {
+  const Token free = common_sampler_sample(chain_.get(), context, row);
+  if (!grammar_ || !grammar_->applies()) return free;
+  const auto matches = grammar_->allows(free);
+  if (!matches) return matches.error();
+  if (*matches) return free;
+  std::vector<bool> allowed;
+  const auto any = grammar_->mask(allowed);
+  if (!any) return any.error();
+  const Token token = sample_among(context, row, allowed);
+  if (*any && allowed[static_cast<std::size_t>(token)]) return token;
+  return sample_without_match(free);
+}
+
+// The chain reads the context's logits, so the others are minus infinity there for a moment.
+Token LlamaSampler::sample_among(llama_context* context, int row,
+                                 const std::vector<bool>& allowed) {
+  float* logits = llama_get_logits_ith(context, row);
+  const std::vector<float> kept(logits, logits + allowed.size());
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    if (!allowed[i]) logits[i] = -INFINITY;
+  }
+  const Token token = common_sampler_sample(chain_.get(), context, row);
+  std::ranges::copy(kept, logits);
+  return token;
+}
+
+// Where 'ignore_eos' or a bias forbids all that would match. After a tool call that is complete,
+// the answer goes on as if there were no grammar.
+Result<Token> LlamaSampler::sample_without_match(Token free) {
+  if (grammar_->lazy() && grammar_->matcher().complete()) {
+    grammar_->give_up();
+    return free;
+  }
+  return invalid_argument("logit_bias",
+                          "No token can follow: the grammar takes only tokens that 'logit_bias' or "
+                          "the model forbids.");
 }
 
 }  // namespace holdfast::llama

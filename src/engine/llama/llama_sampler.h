@@ -1,5 +1,5 @@
-// LlamaSampler: llama-common's sampling chain behind the Sampler interface, with a shortcut for
-// chains that would only pick the largest logit.
+// LlamaSampler: llama-common's sampling chain behind the Sampler interface, with a grammar of our
+// own (llama_grammar.h), and a shortcut for chains that would only pick the largest logit.
 #pragma once
 
 #include <sampling.h>
@@ -7,35 +7,47 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "engine/sampling.h"
 
 namespace holdfast::llama {
 
+class LlamaGrammar;
 class LlamaReplyFormat;
+struct GrammarContext;
 
 class LlamaSampler final : public engine::Sampler {
  public:
-  // `format` may be null. A grammar or schema that does not parse is an Error
-  // that names the field it came in.
+  // `format` may be null. A grammar or schema that does not parse, or that costs more than its
+  // limits, is an Error that names the field it came in.
   [[nodiscard]] static Result<std::unique_ptr<LlamaSampler>> create(
-      const llama_model* model, const engine::SamplingParams& params,
+      const llama_model* model, const GrammarContext& context, const engine::SamplingParams& params,
       const LlamaReplyFormat* format);
+  ~LlamaSampler() override;
 
   void accept_prompt(TokenSpan prompt) override;
   [[nodiscard]] Result<void> accept(Token token) override;
   [[nodiscard]] std::uint32_t seed() const override;
+
+  // May be null.
+  [[nodiscard]] const LlamaGrammar* grammar() const { return grammar_.get(); }
 
   // Chooses from row `row` of the context's latest outputs.
   [[nodiscard]] Result<engine::Sampled> sample(llama_context* context, int row,
                                                std::span<const float> logits);
 
  private:
-  LlamaSampler(common_sampler_ptr chain, bool only_largest, std::optional<int> top_logprobs)
-      : chain_(std::move(chain)), only_largest_(only_largest), top_logprobs_(top_logprobs) {}
+  LlamaSampler(common_sampler_ptr chain, std::unique_ptr<LlamaGrammar> grammar, bool only_largest,
+               std::optional<int> top_logprobs);
+  [[nodiscard]] Result<Token> sample_constrained(llama_context* context, int row);
+  [[nodiscard]] Token sample_among(llama_context* context, int row,
+                                   const std::vector<bool>& allowed);
+  [[nodiscard]] Result<Token> sample_without_match(Token free);
 
   common_sampler_ptr chain_;
-  bool only_largest_;  // the chain is greedy and nothing changes the logits
+  std::unique_ptr<LlamaGrammar> grammar_;  // may be null
+  bool only_largest_;                      // the chain is greedy and nothing changes the logits
   std::optional<int> top_logprobs_;
 };
 

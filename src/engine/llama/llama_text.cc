@@ -1,6 +1,5 @@
 #include "engine/llama/llama_text.h"
 
-#include <json-schema-to-grammar.h>
 #include <json.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "engine/llama/llama_reply.h"
 #include "engine/llama/llama_sampler.h"
+#include "engine/llama/llama_schema.h"
 
 namespace holdfast::llama {
 
@@ -26,18 +26,6 @@ std::string file_type_name(const llama_model* model) {
   return llama_ftype_name(llama_model_ftype(model));
 }
 
-// Checked apart, so that an error in the schema is not reported as one in the messages.
-Result<void> check_schema(const std::string& schema) {
-  if (schema.empty()) return {};
-  try {
-    (void)json_schema_to_grammar(common_json::parse(schema));
-  } catch (const std::exception& failure) {
-    return invalid_argument("response_format",
-                            std::string("The JSON schema cannot be used: ") + failure.what());
-  }
-  return {};
-}
-
 Role role_from(common_chat_role role) {
   switch (role) {
     case COMMON_CHAT_ROLE_SYSTEM: return Role::kSystem;
@@ -51,14 +39,17 @@ Role role_from(common_chat_role role) {
 
 }  // namespace
 
-LlamaText::LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates)
+LlamaText::LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates,
+                     engine::GrammarLimits limits)
     : model_(std::move(model)),
       vocab_(llama_model_get_vocab(model_.get())),
-      templates_(std::move(templates)) {}
+      templates_(std::move(templates)),
+      grammar_{vocab_, limits, nullptr} {}
 
 Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama_model> model,
                                                            const std::string& path,
-                                                           const std::string& chat_template) {
+                                                           const std::string& chat_template,
+                                                           engine::GrammarLimits limits) {
   common_chat_templates_ptr templates;
   try {
     templates = common_chat_templates_init(model.get(), chat_template);
@@ -66,7 +57,7 @@ Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama
     return invalid_argument("--chat-template",
                             std::string("The chat template cannot be used: ") + failure.what());
   }
-  std::shared_ptr<LlamaText> text(new LlamaText(std::move(model), std::move(templates)));
+  std::shared_ptr<LlamaText> text(new LlamaText(std::move(model), std::move(templates), limits));
   text->read_card(path);
   text->turn_ends_ = text->find_turn_ends();
   text->system_turns_ = text->find_system_turns();
@@ -167,7 +158,7 @@ common_chat_templates_inputs LlamaText::library_inputs(const engine::ChatInput& 
 }
 
 Result<engine::RenderedChat> LlamaText::render(const engine::ChatInput& input) const {
-  if (auto schema = check_schema(input.json_schema); !schema) return schema.error();
+  if (auto fit = check_schemas(input, grammar_.limits); !fit) return fit.error();
   try {
     common_chat_params params =
         common_chat_templates_apply(templates_.get(), library_inputs(input));
@@ -178,6 +169,7 @@ Result<engine::RenderedChat> LlamaText::render(const engine::ChatInput& input) c
     chat.format = std::make_shared<const LlamaReplyFormat>(std::move(params), input, vocab_);
     return chat;
   } catch (const std::exception& failure) {
+    if (auto schema = find_bad_schema(input); !schema) return schema.error();
     return invalid_argument(
         "messages",
         std::string("The chat template does not take these messages: ") + failure.what());
@@ -202,10 +194,23 @@ std::vector<MessageSpan> LlamaText::message_spans(const engine::RenderedChat& ch
   return spans;
 }
 
+// Made when the first grammar comes: most servers see many, some none, and a large vocabulary takes
+// a tenth of a second.
+const GrammarContext& LlamaText::grammar_context() const {
+  std::call_once(trie_made_, [this] {
+    std::vector<std::string> pieces;
+    for (Token token = 0; token < llama_vocab_n_tokens(vocab_); ++token) {
+      pieces.push_back(piece(token, true));
+    }
+    grammar_.trie = std::make_shared<const engine::TokenTrie>(pieces);
+  });
+  return grammar_;
+}
+
 Result<std::unique_ptr<engine::Sampler>> LlamaText::make_sampler(
     const engine::SamplingParams& params, const engine::ReplyFormat* format) const {
-  auto sampler =
-      LlamaSampler::create(model_.get(), params, static_cast<const LlamaReplyFormat*>(format));
+  auto sampler = LlamaSampler::create(model_.get(), grammar_context(), params,
+                                      static_cast<const LlamaReplyFormat*>(format));
   if (!sampler) return sampler.error();
   return std::unique_ptr<engine::Sampler>(std::move(*sampler));
 }

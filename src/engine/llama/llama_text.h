@@ -4,7 +4,9 @@
 #include <chat.h>
 
 #include <memory>
+#include <mutex>
 
+#include "engine/llama/llama_grammar.h"
 #include "engine/llama/llama_handles.h"
 #include "engine/system_turns.h"
 #include "engine/text.h"
@@ -16,8 +18,8 @@ class LlamaText final : public engine::TextModel {
   // `chat_template` overrides the model's own when not empty; one that does not
   // parse is an Error.
   [[nodiscard]] static Result<std::shared_ptr<const LlamaText>> create(
-      std::shared_ptr<llama_model> model, const std::string& path,
-      const std::string& chat_template);
+      std::shared_ptr<llama_model> model, const std::string& path, const std::string& chat_template,
+      engine::GrammarLimits limits);
 
   [[nodiscard]] const engine::ModelCard& card() const override { return card_; }
   [[nodiscard]] Tokens tokenize(std::string_view text, bool add_special,
@@ -34,7 +36,8 @@ class LlamaText final : public engine::TextModel {
       const engine::ReplyFormat& format) const override;
 
  private:
-  LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates);
+  LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates,
+            engine::GrammarLimits limits);
 
   void read_card(const std::string& path);
   [[nodiscard]] std::string named_token(const char* key, Token token) const;
@@ -42,9 +45,13 @@ class LlamaText final : public engine::TextModel {
   [[nodiscard]] engine::SystemTurns find_system_turns() const;
   [[nodiscard]] common_chat_templates_inputs library_inputs(const engine::ChatInput& input) const;
 
+  [[nodiscard]] const GrammarContext& grammar_context() const;
+
   std::shared_ptr<llama_model> model_;
   const llama_vocab* vocab_;
   common_chat_templates_ptr templates_;
+  mutable std::once_flag trie_made_;
+  mutable GrammarContext grammar_;  // its trie is made once
   engine::ModelCard card_;
   std::vector<Tokens> turn_ends_;
   engine::SystemTurns system_turns_ = engine::SystemTurns::kInPlace;
