@@ -286,6 +286,30 @@ TEST(ApiCache, SessionsAreCounted) {
   EXPECT_EQ(metric("holdfast_sessions_active"), 2);
 }
 
+// plan/one_offs.h: a header names the session of one agent; another key's is another session.
+TEST(ApiCache, OneOffsAreBesideALongConversationOfTheirSession) {
+  ApiOptions options;
+  options.api_keys = {"first", "second"};
+  TestServer server(std::move(options));
+  server.load();
+  const auto one_off = [&](const std::string& key, char letter, int length,
+                           const std::string& header, const std::string& more) {
+    const std::string prompt(static_cast<std::size_t>(length), letter);
+    const std::string body =
+        R"({"max_tokens":1,"cache_receipt":true,"prompt":")" + prompt + '"' + more + "}";
+    const std::string headers = "x-api-key: " + key + "\r\n" + header;
+    return json_of(
+        server.ask("POST", "/v1/completions", body, headers))["cache_receipt"]["one_off"];
+  };
+  const std::string header = "thread-id: s\r\n";
+  const std::string field = R"(,"prompt_cache_key":"t")";
+  EXPECT_EQ(one_off("first", 'a', 400, header, ""), false);
+  EXPECT_EQ(one_off("first", 'b', 40, header, ""), true);
+  EXPECT_EQ(one_off("second", 'c', 40, header, ""), false);
+  EXPECT_EQ(one_off("first", 'd', 400, "", field), false);
+  EXPECT_EQ(one_off("first", 'e', 40, "", field), false) << "a body may name a user";
+}
+
 // H2 and H9: another key, or another salt, neither finds the states nor the receipt.
 TEST(ApiCache, KeysAndSaltsAreTenantsOfTheirOwn) {
   ApiOptions options;
