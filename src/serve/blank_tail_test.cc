@@ -104,7 +104,7 @@ TEST(BlankTail, WithoutACallItGoesOnAndIsAskedOnce) {
 }
 
 TEST(BlankTail, ALetterBeginsTheCountAgain) {
-  const BlankAnswer made = answer(16, true);  // one token in sixteen shows a letter
+  const BlankAnswer made = answer('h', true);  // the fake engine writes 'a' to 'z'
   EXPECT_EQ(made.finished.reason, FinishReason::kMaxTokens);
   EXPECT_NE(made.text.find('x'), std::string::npos);
   EXPECT_EQ(made.questions, 0);
