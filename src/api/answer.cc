@@ -110,7 +110,7 @@ class SilenceTimer {
 };
 
 // What the letters look like to the client, or a sign of life.
-std::string next_piece(Answering& at, const Letters& letters, const SilenceTimer& silence) {
+std::string next_piece(Answering& at, const Letters& letters, SilenceTimer& silence) {
   std::string piece;
   if (const auto failure = failure_among(letters)) {
     at.note_failure(*failure);
@@ -119,7 +119,9 @@ std::string next_piece(Answering& at, const Letters& letters, const SilenceTimer
   }
   for (const auto& letter : letters) show_letter(at, letter, piece);
   if (at.generations.done()) at.style.end(piece);
-  if (piece.empty() && silence.due()) at.style.keep_alive(piece);
+  const bool silent = piece.empty() && silence.due();
+  if (silent) at.style.keep_alive(piece);
+  if (silent || !piece.empty()) silence.restart();
   return piece;
 }
 
@@ -136,7 +138,6 @@ asio::awaitable<void> answer_stream(Answering& at) {
     }
     if (!std::exchange(begun, true)) co_await begin_stream(at);
     const std::string piece = next_piece(at, letters, silence);
-    if (!piece.empty()) silence.restart();
     co_await at.responder.write(piece);
     if (failure) break;
   }

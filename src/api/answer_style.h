@@ -52,7 +52,8 @@ class AnswerStyle {
   virtual void on_deltas(std::size_t choice, const Deltas& deltas, const serve::Timings* timings,
                          std::string& out) = 0;
   virtual void on_finished(std::size_t choice, std::string& out) = 0;
-  // Nothing was sent for Backend::keep_alive_every.
+  // Nothing was sent for Backend::keep_alive_every. Where nothing is appended, it is called again
+  // after as long.
   virtual void keep_alive(std::string& out) = 0;
   virtual void end(std::string& out) = 0;
   // The stream ends here, because of `error`.

@@ -126,13 +126,12 @@ class MessageStyle final : public AnswerStyle {
                  std::string& out) override {
     const std::size_t before = out.size();
     for (const engine::ReplyDelta& delta : deltas) blocks_.add(delta, out);
-    if (out.size() > before) signs_ = 0;
+    if (out.size() > before) silences_ = 0;
   }
   void on_finished(std::size_t, std::string& out) override { blocks_.close(out); }
   void keep_alive(std::string& out) override {
-    const bool ping = signs_ < kPingsAtFirst || signs_ % kSignsPerPing == 0;
-    ++signs_;
-    ping ? append_ping(out) : static_cast<void>(out += ": keep-alive\n\n");
+    if (silences_ < kPingsAtFirst || silences_ % kSilencesPerPing == 0) append_ping(out);
+    ++silences_;
   }
   void end(std::string& out) override {
     append_message_delta(out, message_end_of(reader(), answer_.options.stops), usage(),
@@ -152,14 +151,13 @@ class MessageStyle final : public AnswerStyle {
     return usage;
   }
 
-  // With a sign every 5 s, one ping a minute after the first half: 30 of them are enough for 25
-  // minutes.
+  // A silence is 5 s long: a ping after each of the first, then one in 50 s (MSG-5).
   static constexpr int kPingsAtFirst = 6;
-  static constexpr int kSignsPerPing = 12;
+  static constexpr int kSilencesPerPing = 10;
 
   AnswerUnderWay& answer_;
   BlockStream blocks_;
-  int signs_ = 0;  // of life, since something could be seen
+  int silences_ = 0;  // since something could be seen
 };
 
 }  // namespace

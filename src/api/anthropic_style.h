@@ -5,11 +5,11 @@
 //   MSG-2  blocks have the indices 0, 1, 2, ..., and one is open at a time
 //   MSG-3  the blocks of a stream, joined, are those of the whole answer
 //   MSG-4  no text block is blank: clients leave such blocks out of history
-//   MSG-5  in 25 minutes of silence, with a sign of life every 5 s, there are at most 30 pings
+//   MSG-5  20 minutes of silence have at most 30 pings, and nothing else
 //
-// MSG-5: Claude Code (2.1.326) takes 30 pings in a row for life, whenever they come; 5 minutes
-// after the last of those it gives the stream up. So most signs are comments: they count for
-// proxies and for its watch on bytes, and nobody counts them.
+// MSG-5: Claude Code (2.1.326) looks every 10 s whether anything has arrived, and lets that count
+// for life 30 times in a row. 5 minutes after the last time it gives the stream up, so that one
+// that says something every 5 s ends after 10 minutes.
 #pragma once
 
 #include <memory>
