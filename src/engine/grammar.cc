@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "engine/gbnf_parser.h"
 #include "engine/left_recursion.h"
@@ -49,27 +48,6 @@ bool Grammar::set_holds(Position position, std::uint32_t code_point) const {
     position += range ? 2 : 1;
   } while (!found && elements_[position].kind == Kind::kCharMore);
   return found == (kind == Kind::kChar);
-}
-
-bool Grammar::set_meets(Position position, std::uint32_t first, std::uint32_t last) const {
-  const Kind kind = elements_[position].kind;
-  if (kind == Kind::kAnyChar) return true;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> met;
-  for (const Position end = after_set(position); position < end;) {
-    const bool range = elements_[position + 1].kind == Kind::kCharUpper;
-    const std::uint32_t from = elements_[position].value;
-    const std::uint32_t to = range ? elements_[position + 1].value : from;
-    if (from <= last && to >= first) met.emplace_back(from, to);
-    position += range ? 2 : 1;
-  }
-  if (kind == Kind::kChar) return !met.empty();
-  std::ranges::sort(met);
-  std::uint64_t uncovered = first;  // everything before it is excluded
-  for (const auto& [from, to] : met) {
-    if (from > uncovered) return true;
-    uncovered = std::max<std::uint64_t>(uncovered, std::uint64_t{to} + 1);
-  }
-  return uncovered <= last;
 }
 
 void Grammar::find_classes() {

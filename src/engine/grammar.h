@@ -70,8 +70,6 @@ class Grammar {
   // The set of code points that begins at `position`: what follows it, and whether it holds one.
   [[nodiscard]] Position after_set(Position position) const;
   [[nodiscard]] bool set_holds(Position position, std::uint32_t code_point) const;
-  // Whether it holds one of first..last.
-  [[nodiscard]] bool set_meets(Position position, std::uint32_t first, std::uint32_t last) const;
 
   // GRAMMAR-3.
   [[nodiscard]] std::size_t classes() const { return class_begins_.size(); }

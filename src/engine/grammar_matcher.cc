@@ -8,6 +8,9 @@ namespace {
 
 constexpr auto kNowhere = StackStates::kNowhere;
 
+// No grammar takes such a token, not even by its number.
+bool writes_nothing(std::string_view piece) { return piece.empty() || piece[0] == '\0'; }
+
 }  // namespace
 
 GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar, const GrammarLimits& limits)
@@ -45,7 +48,7 @@ GrammarMatcher::Reached GrammarMatcher::read(std::string_view piece) {
 
 Match GrammarMatcher::allows(Token token, std::string_view piece) {
   if (out_of_memory_) return Match::kOverBudget;
-  if (piece.empty()) return Match::kNo;
+  if (writes_nothing(piece)) return Match::kNo;
   const bool by_name = part_.missing == 0 && states_.step_by_token(state_, token) != kNowhere;
   const bool by_text = read(piece).state != kNowhere;
   if (over_budget()) return Match::kOverBudget;
@@ -117,7 +120,7 @@ void GrammarMatcher::mark_named(const TokenTrie& trie, std::vector<bool>& allowe
     }
   }
   for (std::size_t token = 0; complements > 0 && token < trie.vocabulary(); ++token) {
-    if (trie.piece(static_cast<Token>(token)).empty()) allowed[token] = false;
+    if (writes_nothing(trie.piece(static_cast<Token>(token)))) allowed[token] = false;
   }
 }
 

@@ -137,16 +137,14 @@ bool StackStates::complete(StateId state) const {
   return !stacks.empty() && stacks.front() == StackArena::kEmpty;
 }
 
+// One character of each class decides for all.
 bool StackStates::takes_part(StateId state, Utf8Part part) {
   const auto [first, last] = range_of(part);
-  for (const StackId stack : states_[state].stacks) {
-    if (over_budget()) return false;
+  const Grammar& grammar = opener_.grammar();
+  for (std::uint32_t id = grammar.class_of(first);
+       id < grammar.classes() && grammar.member(id) <= last && !over_budget(); ++id) {
     opener_.spend(1);
-    if (stack == StackArena::kEmpty) continue;
-    const Grammar::Position top = opener_.arena().top(stack);
-    if (names_token(opener_.grammar().at(top).kind)) continue;
-    opener_.spend((opener_.grammar().after_set(top) - top) / kElementsPerMove);
-    if (opener_.grammar().set_meets(top, first, last)) return true;
+    if (step(state, grammar.member(id)) != kNowhere) return true;
   }
   return false;
 }

@@ -83,7 +83,7 @@ std::optional<std::string_view> last_part(std::string_view text) {
 // if one that begins like that is excluded.
 bool may_differ(const std::string& text, bool mine) {
   const auto part = last_part(text);
-  return mine ? part && !part->empty() : !part;
+  return !part || (mine && !part->empty());
 }
 
 // Writes at random what both allow, and compares all tokens at each place.
