@@ -1,4 +1,4 @@
-// The promises CHATREQ-1 to CHATREQ-5 of openai_request.h, for the harnesses of all protocols that
+// The promises CHATREQ-1 to CHATREQ-6 of openai_request.h, for the harnesses of all protocols that
 // become chat requests.
 #pragma once
 
@@ -79,10 +79,24 @@ inline void check_tools(const engine::ChatInput& input) {
   for (const api::Json& tool : tools) CHECK(!tool.at("function").at("name").empty());
 }
 
+// CHATREQ-6
+inline void check_sources(const api::ChatRequest& request) {
+  const std::size_t count = api::Json::parse(request.input.messages_json).size();
+  std::size_t next = 0;  // the first message without a source
+  for (const api::MessageSource& source : request.sources) {
+    CHECK(!source.field.empty() && source.first <= source.last);
+    CHECK(source.message == next || source.message + 1 == next);
+    next = source.message + 1;
+  }
+  CHECK(next == count);
+  CHECK(request.skipped.size() <= 64);
+}
+
 inline void check_chat(const api::ChatRequest& request) {
   check_options(request.options);
   check_messages(request.input.messages_json);
   check_tools(request.input);
+  check_sources(request);
   CHECK(!(request.input.continue_final_message && request.input.add_generation_prompt));
   CHECK(request.input.grammar.empty() || request.input.json_schema.empty());
   if (!request.input.json_schema.empty())

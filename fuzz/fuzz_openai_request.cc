@@ -1,5 +1,5 @@
 // Decodes any bytes as both kinds of request and checks the promises of
-// openai_request.h, CHATREQ-1 to CHATREQ-5, on those that are accepted.
+// openai_request.h, CHATREQ-1 to CHATREQ-6, on those that are accepted.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -17,21 +17,27 @@ namespace {
 // --- system -----------------------------------------------------------------
 
 // Claude Code puts a line about itself before its prompt. It differs from session to
-// session, and all that follows would be read again.
-void remove_attribution(std::vector<std::string>& texts) {
+// session, and all that follows would be read again. Whether there was one.
+bool remove_attribution(std::vector<std::string>& texts) {
   constexpr std::string_view kName = "x-anthropic-billing-header:";
-  if (texts.empty() || !texts.front().starts_with(kName)) return;
+  if (texts.empty() || !texts.front().starts_with(kName)) return false;
   const std::size_t line_end = texts.front().find('\n');
   texts.front().erase(0, line_end == std::string::npos ? line_end : line_end + 1);
   if (texts.front().empty()) texts.erase(texts.begin());
+  return true;
 }
 
-void read_system(const JsonFields& body, const ChatDefaults& defaults,
+// Returns whether the attribution line was left out.
+bool read_system(const JsonFields& body, const ChatDefaults& defaults,
                  std::vector<ChatMessage>& messages) {
-  if (!body.has("system")) return;
+  if (!body.has("system")) return false;
   std::vector<std::string> texts = read_texts(body, "system");
-  if (!defaults.keep_attribution) remove_attribution(texts);
-  if (!texts.empty()) messages.push_back({.role = "system", .texts = std::move(texts)});
+  const bool removed = !defaults.keep_attribution && remove_attribution(texts);
+  if (!texts.empty()) {
+    messages.push_back({.role = "system", .texts = std::move(texts)});
+    messages.back().sources = {{.field = "system"}};
+  }
+  return removed;
 }
 
 // --- user -------------------------------------------------------------------
@@ -132,6 +138,16 @@ void read_message(const JsonFields& message, std::vector<ChatMessage>& messages)
     messages.push_back({.role = "system", .texts = read_texts(message, "content")});
 }
 
+// One message of the client may have become several, or none.
+void read_numbered(const JsonFields& message, std::size_t number,
+                   std::vector<ChatMessage>& messages) {
+  const std::size_t before = messages.size();
+  read_message(message, messages);
+  const int index = static_cast<int>(number);
+  for (std::size_t i = before; i < messages.size(); ++i)
+    messages[i].sources = {{.field = "messages", .first = index, .last = index}};
+}
+
 // What ends with an assistant's message is to be continued there.
 void read_ending(const JsonFields& body, const std::vector<ChatMessage>& messages,
                  engine::ChatInput& input) {
@@ -148,15 +164,17 @@ void read_ending(const JsonFields& body, const std::vector<ChatMessage>& message
 
 void read_conversation(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request) {
   std::vector<ChatMessage> messages;
-  read_system(body, defaults, messages);
+  request.attribution_removed = read_system(body, defaults, messages);
   const Json* array = body.array("messages");
   if (array == nullptr || array->empty()) body.fail("messages", "must be a non-empty array");
   const std::size_t count = array == nullptr ? 0 : array->size();
   for (std::size_t i = 0; i < count && body.error().empty(); ++i)
-    if (const auto message = body.element(*array, "messages", i)) read_message(*message, messages);
+    if (const auto message = body.element(*array, "messages", i))
+      read_numbered(*message, i, messages);
   read_ending(body, messages, request.input);
   request.input.messages_json = messages_json(messages);
   request.answer_refs = answer_refs_of(messages);
+  request.sources = sources_of(messages);
 }
 
 }  // namespace holdfast::api

@@ -86,7 +86,7 @@ ChatRequest read_request(const JsonFields& body, const ChatDefaults& defaults) {
   request.input.template_kwargs = defaults.template_kwargs;
   request.input.stream = request.options.stream;
   read_conversation(body, defaults, request);
-  read_anthropic_tools(body, request.input);
+  request.skipped = read_anthropic_tools(body, request.input);
   read_thinking(body, defaults, request);
   read_output(body, request.input);
   return request;

@@ -1,7 +1,7 @@
 // Anthropic's Messages requests: JSON text -> the same ChatRequest that OpenAI's
 // become, so that templates, tools, grammars, history and cache are shared.
 //
-// A decoded request keeps the promises CHATREQ-1 to CHATREQ-5 of openai_request.h; verified by
+// A decoded request keeps the promises CHATREQ-1 to CHATREQ-6 of openai_request.h; verified by
 // fuzz/fuzz_messages_request.cc. Beyond Anthropic's fields those of llama-server
 // and ours are read (`seed`, `cache_salt`, `cache_receipt`, ...). What we do not know
 // is ignored: betas, `context_management`. `cache_control` decides nothing, because all is cached;

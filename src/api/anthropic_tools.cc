@@ -47,11 +47,17 @@ ToolChoice read_choice(const JsonFields& choice, std::vector<ChatTool>& tools,
 
 }  // namespace
 
-void read_anthropic_tools(const JsonFields& body, engine::ChatInput& input) {
-  std::vector<ChatTool> tools = read_tool_list(body, read_tool);
+SkippedKinds read_anthropic_tools(const JsonFields& body, engine::ChatInput& input) {
+  SkippedKinds skipped;
+  std::vector<ChatTool> tools = read_tool_list(body, [&](const JsonFields& tool) {
+    auto read = read_tool(tool);
+    if (!read) note_skipped(skipped, tool.text("type").value_or(""));
+    return read;
+  });
   ToolChoice choice;
   if (const auto chosen = body.object("tool_choice")) choice = read_choice(*chosen, tools, input);
   offer_tools(body, std::move(tools), choice, input);
+  return skipped;
 }
 
 }  // namespace holdfast::api

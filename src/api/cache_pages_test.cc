@@ -49,12 +49,16 @@ cache::Receipt full_receipt() {
   receipt.companion = {
       .name = "mtp", .held = 300, .from_memory = 200, .missing = "Its rows were damaged."};
   receipt.companion->drafts.note(3, 1);
-  receipt.difference = cache::Difference{.position = 500,
-                                         .known = bytes_of("14:03"),
-                                         .sent = bytes_of("14:04"),
-                                         .message = 0,
-                                         .role = Role::kSystem,
-                                         .message_begin = 1};
+  receipt.difference =
+      cache::Difference{.position = 500,
+                        .known = bytes_of("14:03"),
+                        .sent = bytes_of("14:04"),
+                        .span = 0,
+                        .role = Role::kSystem,
+                        .message_begin = 1,
+                        .section = cache::PromptSection{
+                            .begin = 1, .name = "messages[2]", .index = 2, .role = Role::kSystem}};
+  receipt.notes = {.skipped = {"web_search"}, .attribution_at = 100, .answer_limit = 700};
   receipt.missing = {.why = cache::MissReason::kEvicted,
                      .position = 480,
                      .evicted = {tree::EvictReason::kBudget, 5},
@@ -77,14 +81,18 @@ TEST(ReceiptJson, HasEveryField) {
     "time": "2026-11-15T06:41:22.123Z", "slot": 1,
     "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
     "restored_tokens": 400, "restored_from": "snapshot in place", "recomputed_tokens": 600,
-    "reuse": 0.8, "bytes_restored": 4096, "bytes_fetched": 512, "bytes_kept": 8192, "checkpoints": 3,
+    "reuse": 0.4, "bytes_restored": 4096, "bytes_fetched": 512, "bytes_kept": 8192, "checkpoints": 3,
     "kept_tokens": 960, "history_tokens": 17, "answer_ids": {"used": 2, "ignored": 1},
-    "difference": {"position": 500, "message": 0, "role": "system", "known_text": "14:03",
+    "difference": {"position": 500, "in": "messages[2]", "message": 2, "role": "system", "known_text": "14:03",
       "sent_text": "14:04", "known_tokens": [49, 52, 58, 48, 51],
       "sent_tokens": [49, 52, 58, 48, 52]},
     "missing": {"why": "evicted", "position": 480, "evicted_at": "2026-11-15T06:41:21.123Z",
       "evicted_for": "budget", "made_by": null,
       "sentence": "The state at token 480 was dropped at 06:41:21 UTC because the cache was full."},
+    "answer_limit": 700, "attribution_saved_tokens": 300, "notes": [
+      "Left out, because only their maker's servers run them: web_search.",
+      "Claude Code's attribution line was left out (--keep-attribution keeps it); it differs from session to session, and with it up to 300 of the reused tokens would have been read again.",
+      "The answer may have up to 700 tokens, which is what the context leaves; no limit was asked for."],
     "queued_ms": 1.5, "waited_for": "gen-0", "fetch_ms": 3.5, "restore_ms": 2.5, "prompt_ms": 30.0,
     "saved_ms": 40.0, "companion": {"name": "mtp", "held_tokens": 300, "memory_tokens": 200,
       "missing": "Its rows were damaged.", "drafted": 3, "accepted": 1,
@@ -94,6 +102,14 @@ TEST(ReceiptJson, HasEveryField) {
   EXPECT_EQ(json, expected) << json.dump(2);
   EXPECT_NE(json["advice"].get<std::string>().find("\"14:03\" became \"14:04\""),
             std::string::npos);
+}
+
+// The same figure as in the text.
+TEST(ReceiptJson, ReuseIsTheShareOfThePrompt) {
+  cache::Receipt receipt;
+  receipt.prompt_tokens = 1000;
+  receipt.matched = receipt.restored = 989;
+  EXPECT_EQ(parsed(receipt_json(receipt, engine::FakeText()))["reuse"], 0.989);
 }
 
 TEST(ReceiptJson, WhatIsNotThereIsNull) {

@@ -68,6 +68,19 @@ AnswerRefs answer_refs_of(const std::vector<ChatMessage>& messages) {
   return refs;
 }
 
+MessageSources sources_of(const std::vector<ChatMessage>& messages) {
+  MessageSources all;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const ChatMessage& message = messages[i];
+    for (MessageSource source : message.sources) {
+      source.message = i;
+      source.has_reasoning = !message.reasoning.empty() || !message.answer_id.empty();
+      all.push_back(std::move(source));
+    }
+  }
+  return all;
+}
+
 std::string arguments_object(const std::string& arguments) {
   if (is_json_object(arguments)) return arguments;
   if (arguments.find_first_not_of(" \t\r\n") == std::string::npos || arguments == "null")

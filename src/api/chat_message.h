@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/answer_refs.h"
+#include "api/message_sources.h"
 #include "engine/text.h"
 
 namespace holdfast::api {
@@ -16,6 +17,7 @@ struct ChatMessage {
   std::vector<engine::ToolCall> calls;  // assistant only
   std::string tool_call_id;             // tool only
   std::string answer_id;                // assistant only: came with its thoughts
+  MessageSources sources = {};          // what it was made of, in the order of its texts
 };
 
 // A JSON array of them, in the shape that is described at ChatRequest.
@@ -23,6 +25,9 @@ struct ChatMessage {
 
 // Which of them say that they are answers of ours.
 [[nodiscard]] AnswerRefs answer_refs_of(const std::vector<ChatMessage>& messages);
+
+// What they were made of.
+[[nodiscard]] MessageSources sources_of(const std::vector<ChatMessage>& messages);
 
 // `arguments` as the text of a JSON object, in the letters they were written in. A
 // model may have written nonsense; templates that read an object must not fail on

@@ -1,8 +1,10 @@
 #include "api/generation.h"
 
+#include <algorithm>
 #include <random>
 
 #include "api/call_end.h"
+#include "api/prompt_sections.h"
 #include "api/quoted_chat.h"
 #include "cache/answer_ids.h"
 
@@ -29,7 +31,7 @@ serve::GenerateRequest make_request(const CompletionOptions& options, Tokens pro
 
 // Where the line that opens the answer ends: "<|im_start|>assistant\n". What the
 // template puts after it (an open or an empty thought) is often not there when the
-// answer comes back as history. None where the prompt has no such place.
+// answer comes back as history. None where the prompt has no such section.
 std::optional<TokenPos> header_end_of(const engine::TextModel& text,
                                       const engine::RenderedChat& chat, TokenSpan prompt) {
   const std::size_t line_end = chat.generation_prompt.find('\n');
@@ -59,6 +61,22 @@ void name_answer(const Backend& backend, PreparedChoice& choice) {
   choice.answer_id = backend.answer_ids->make(context->space, context->name);
 }
 
+// Where the attribution line was left out: before the client's system prompt, or what stands in its
+// section.
+TokenPos attribution_position(const std::vector<cache::PromptSection>& sections) {
+  const auto first = std::ranges::find_if(
+      sections, [](const auto& section) { return section.name != cache::kToolsSection; });
+  return first == sections.end() ? 0 : first->begin;
+}
+
+cache::RequestNotes notes_of(const ChatRequest& request,
+                             const std::vector<cache::PromptSection>& sections) {
+  cache::RequestNotes notes{.skipped = request.skipped};
+  std::ranges::sort(notes.skipped);
+  if (request.attribution_removed) notes.attribution_at = attribution_position(sections);
+  return notes;
+}
+
 // Each choice has a sampler of its own, made before the queue is asked.
 constexpr std::size_t kChoicesMax = 64;
 
@@ -77,6 +95,8 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
     choice.request.answer_context = model_request.answer_context;
     choice.request.stops = model_request.stops;
     choice.request.spans = model_request.spans;
+    choice.request.sections = model_request.sections;
+    choice.request.notes = model_request.notes;
     choice.request.header_end = model_request.header_end;
     choice.request.prompt_field = model_request.prompt_field;
     choice.request.prepared = model_request.prepared;
@@ -122,6 +142,8 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   }
   first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
   first.spans = backend.text->message_spans(*chat, first.prompt);
+  first.sections = prompt_sections(*backend.text, request, first.spans, first.prompt);
+  first.notes = notes_of(request, first.sections);
   first.header_end = header_end_of(*backend.text, *chat, first.prompt);
   first.prompt_field = "messages";
   backend.scheduler->prepare(first);

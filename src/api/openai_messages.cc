@@ -143,8 +143,7 @@ void use_refusal(const JsonFields& message, Content& content) {
   content = {.present = true, .texts = {std::move(*refusal)}, .thinking = {}};
 }
 
-// Returns whether the message calls tools.
-bool append_assistant_fields(ObjectWriter& out, const JsonFields& message) {
+void append_assistant_fields(ObjectWriter& out, const JsonFields& message, MessageTrait& trait) {
   Content content = read_content(message);
   use_refusal(message, content);
   const std::string calls = read_tool_calls(message);
@@ -154,7 +153,8 @@ bool append_assistant_fields(ObjectWriter& out, const JsonFields& message) {
   append_content(out.key("content"), content);
   if (!reasoning.empty()) out.text("reasoning_content", reasoning);
   if (!calls.empty()) out.raw("tool_calls", calls);
-  return !calls.empty();
+  trait.tool_calls = !calls.empty();
+  trait.reasoning = !reasoning.empty();
 }
 
 void append_plain_content(ObjectWriter& out, const JsonFields& message) {
@@ -178,11 +178,11 @@ std::string read_role(const JsonFields& message) {
 MessageTrait append_message(std::string& out, const JsonFields& message) {
   const std::string role = read_role(message);
   const bool answers_call = role == "tool" || role == "function";
-  MessageTrait trait{.assistant = role == "assistant", .tool_calls = false, .answer_id = {}};
+  MessageTrait trait{.assistant = role == "assistant"};
   ObjectWriter writer(out);
   writer.text("role", answers_call ? "tool" : role == "developer" ? "system" : role);
   if (trait.assistant) {
-    trait.tool_calls = append_assistant_fields(writer, message);
+    append_assistant_fields(writer, message, trait);
     trait.answer_id = read_answer_id(message);
   } else {
     append_plain_content(writer, message);

@@ -13,6 +13,7 @@ namespace holdfast::api {
 struct MessageTrait {
   bool assistant = false;
   bool tool_calls = false;
+  bool reasoning = false;
   std::string answer_id = {};  // one that a call carries (api/answer_refs.h)
 };
 

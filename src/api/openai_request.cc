@@ -86,11 +86,25 @@ AnswerRefs answer_refs_of(const std::vector<MessageTrait>& traits) {
   return refs;
 }
 
-engine::ChatInput read_chat_input(const JsonFields& body, const ChatDefaults& defaults,
-                                  AnswerRefs& refs) {
-  engine::ChatInput input;
+// Each message stays what it is.
+MessageSources sources_of(const std::vector<MessageTrait>& traits) {
+  MessageSources sources;
+  for (std::size_t i = 0; i < traits.size(); ++i) {
+    const int index = static_cast<int>(i);
+    sources.push_back({.field = "messages",
+                       .first = index,
+                       .last = index,
+                       .message = i,
+                       .has_reasoning = traits[i].reasoning});
+  }
+  return sources;
+}
+
+void read_chat_input(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request) {
+  engine::ChatInput& input = request.input;
   const std::vector<MessageTrait> traits = read_messages(body, input);
-  refs = answer_refs_of(traits);
+  request.answer_refs = answer_refs_of(traits);
+  request.sources = sources_of(traits);
   read_continuation(body, traits, input);
   read_tool_fields(body, input);
   read_reasoning_fields(body, defaults, input);
@@ -99,7 +113,6 @@ engine::ChatInput read_chat_input(const JsonFields& body, const ChatDefaults& de
     body.fail("grammar", "cannot be combined with tools");
   input.grammar = std::move(constraint.grammar);
   input.json_schema = std::move(constraint.json_schema);
-  return input;
 }
 
 TextRequest read_text_request(const JsonFields& body, const ChatDefaults& defaults) {
@@ -120,7 +133,7 @@ ChatRequest read_chat_request(const JsonFields& body, const ChatDefaults& defaul
   ChatRequest request;
   request.options = read_options(body, defaults);
   request.options.sampling.top_logprobs = read_chat_logprobs(body);
-  request.input = read_chat_input(body, defaults, request.answer_refs);
+  read_chat_input(body, defaults, request);
   request.input.stream = request.options.stream;
   return request;
 }

@@ -7,6 +7,7 @@
 //   CHATREQ-4  messages_json is a non-empty array in the one shape described at
 //              ChatRequest; decoding it again gives the same text
 //   CHATREQ-5  tools_json is empty or a non-empty array of functions
+//   CHATREQ-6  each message has at least one source, and the sources are in their order
 //
 // Fields that we do not know are ignored, null counts as absent, and the fields
 // of llama-server are read beside OpenAI's. An Error has the JSON path of the
@@ -22,6 +23,8 @@
 #include <vector>
 
 #include "api/answer_refs.h"
+#include "api/message_sources.h"
+#include "api/skipped_kinds.h"
 #include "base/result.h"
 #include "engine/sampling.h"
 #include "engine/text.h"
@@ -87,6 +90,9 @@ struct ChatRequest {
   CompletionOptions options;
   engine::ChatInput input;
   AnswerRefs answer_refs;  // in the order of their messages
+  MessageSources sources;
+  SkippedKinds skipped;              // tools and items that are not shown to the model
+  bool attribution_removed = false;  // ChatDefaults::keep_attribution
 };
 
 using TextPrompt = std::variant<std::string, Tokens>;

@@ -43,15 +43,22 @@ Sides sides_of(const cache::Receipt& receipt, const engine::TextModel& text) {
   return {text.detokenize(receipt.difference->known), text.detokenize(receipt.difference->sent)};
 }
 
+// In the client's words where these are known; else the role alone.
+void append_section(ObjectWriter& object, const cache::Difference& difference) {
+  const auto& section = difference.section;
+  append_text_or_null(object, "in", section ? section->name : "");
+  if (section && section->index >= 0) {
+    object.integer("message", section->index);
+  } else {
+    object.raw("message", "null");
+  }
+  object.text("role", role_name(section ? section->role : difference.role));
+}
+
 void append_difference(std::string& out, const cache::Difference& difference, const Sides& sides) {
   ObjectWriter object(out);
   object.integer("position", difference.position);
-  if (difference.message < 0) {
-    object.raw("message", "null");
-  } else {
-    object.integer("message", difference.message);
-  }
-  object.text("role", role_name(difference.role));
+  append_section(object, difference);
   object.text("known_text", sides.known);
   object.text("sent_text", sides.sent);
   append_tokens(object.key("known_tokens"), difference.known);
@@ -78,7 +85,7 @@ void append_counts(ObjectWriter& object, const cache::Receipt& receipt) {
   object.integer("restored_tokens", receipt.restored);
   object.text("restored_from", from_disk(receipt) ? "disk" : restored_from(receipt.source));
   object.integer("recomputed_tokens", receipt.recomputed);
-  append_share(object, "reuse", receipt.restored, receipt.matched);
+  append_share(object, "reuse", receipt.restored, receipt.prompt_tokens);
   append_count(object, "bytes_restored", receipt.bytes_in);
   append_count(object, "bytes_fetched", receipt.fetched_bytes);
   append_count(object, "bytes_kept", receipt.bytes_out);
@@ -119,6 +126,24 @@ void append_companion(std::string& out, const cache::CompanionReceipt& companion
   ranks += ']';
 }
 
+// What the server did to the request, beside what its client asked for.
+void append_notes(ObjectWriter& object, const cache::Receipt& receipt) {
+  object.integer("answer_limit", receipt.notes.answer_limit);
+  object.integer("attribution_saved_tokens", cache::attribution_saved(receipt));
+  std::string& notes = object.key("notes");
+  append_array(notes, cache::note_sentences(receipt),
+               [&](const std::string& sentence) { append_json_string(notes, sentence); });
+}
+
+cache::AdviceFacts facts_of(const engine::TextModel& text, ByteCount budget) {
+  const auto& caps = text.card().chat_template_caps;
+  const auto shows = caps.find("supports_preserve_reasoning");
+  return {.budget = budget,
+          .shows_reasoning = shows != caps.end() && shows->second,
+          .reasoning_setting =
+              text.card().chat_template.find("preserve_thinking") != std::string::npos};
+}
+
 void append_receipt(std::string& out, const cache::Receipt& receipt, const engine::TextModel& text,
                     ByteCount budget) {
   const Sides sides = sides_of(receipt, text);
@@ -140,6 +165,7 @@ void append_receipt(std::string& out, const cache::Receipt& receipt, const engin
   } else {
     object.raw("missing", "null");
   }
+  append_notes(object, receipt);
   append_times(object, receipt);
   if (receipt.companion) {
     append_companion(object.key("companion"), *receipt.companion);
@@ -150,7 +176,8 @@ void append_receipt(std::string& out, const cache::Receipt& receipt, const engin
   const bool advised = !receipt.advice.empty();
   append_text_or_null(
       object, "advice",
-      advised ? receipt.advice : cache::advice_for(receipt, sides.known, sides.sent, budget));
+      advised ? receipt.advice
+              : cache::advice_for(receipt, sides.known, sides.sent, facts_of(text, budget)));
   append_boolean(object, "complete", receipt.complete);
 }
 

@@ -14,12 +14,16 @@
 //   restored_tokens     were not computed again
 //   restored_from       "live slot" | "snapshot in place" | "memory" | "nothing"
 //   recomputed_tokens
-//   reuse               restored / matched, 0..1; null when nothing matched
+//   reuse               restored / prompt, 0..1; null without a prompt
 //   bytes_restored, bytes_kept, checkpoints
 //   kept_tokens         of the prompt, up to the last checkpoint that memory took
 //   history_tokens      kept as they were once sampled
 //   difference          null, or where the prompt leaves what was known:
-//     position, message (null: in none), role,
+//     position
+//     in                what the client calls the place: "messages[3]", "input[2]", "system",
+//                       "instructions", "tools"; null: it has no name for it
+//     message           the index in the client's list; null: not in one
+//     role,
 //     known_text, sent_text, known_tokens, sent_tokens
 //   missing             null, or why known tokens were read again:
 //     why               "grid" | "never_taken" | "evicted" | "damaged" | "declined" |
@@ -28,6 +32,12 @@
 //     position, evicted_at (null, or as `time`), evicted_for (null, or "budget", ...),
 //     made_by           null, or who made foreign states: "another engine (...)"
 //     sentence          the same for people
+//   answer_limit        tokens that the answer may have: the request's limit or what the
+//                       context leaves, whichever is less
+//   attribution_saved_tokens
+//                       reused only because Claude Code's attribution line was left out, at most
+//   notes               what the server did beyond what was asked for, a sentence each: tools and
+//                       items that were left out, the attribution line, a limit of the answer
 //   queued_ms, waited_for (null, or the generation that computed the same prefix),
 //   restore_ms, prompt_ms, saved_ms
 //   companion           null: none; else what drafted beside the model:

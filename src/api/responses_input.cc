@@ -93,6 +93,8 @@ void InputMessages::add_item(const JsonFields& item) {
     add_output(item);
   } else if (type == "item_reference") {
     item.fail("id", "is required");  // what it names would stand here
+  } else {
+    note_skipped(skipped_, type);
   }
 }
 
@@ -106,7 +108,7 @@ void InputMessages::add_message(const JsonFields& item) {
   if (role == "assistant") return add_assistant_texts(std::move(texts));
   if (role == "user") return add({.role = role, .texts = std::move(texts)});
   if (!messages_.empty()) return add({.role = "system", .texts = std::move(texts)});
-  opening_.push_back(joined(texts, "\n"));
+  add_to_opening(joined(texts, "\n"));
 }
 
 void InputMessages::add_user_text(std::string text) {
@@ -122,7 +124,8 @@ void InputMessages::add_output(const JsonFields& item) {
 // --- the assistant's turns -----------------------------------------------------
 
 void InputMessages::add_assistant_texts(std::vector<std::string> texts) {
-  if (turn_open_ && !turn().texts.empty() && turn().calls.empty()) end_turn();
+  const ChatMessage* open = turn_open_ ? &messages_.back() : nullptr;
+  if (open != nullptr && !open->texts.empty() && open->calls.empty()) end_turn();
   ChatMessage& said = turn();
   if (said.texts.empty()) {
     said.texts = std::move(texts);
@@ -135,7 +138,8 @@ void InputMessages::add_reasoning(const JsonFields& item) {
   const std::string thoughts = read_thoughts(item);
   const std::string id = item.text("encrypted_content").value_or("");
   if (thoughts.empty() && id.empty()) return;
-  if (turn_open_ && !(turn().texts.empty() && turn().calls.empty())) end_turn();
+  const ChatMessage* open = turn_open_ ? &messages_.back() : nullptr;
+  if (open != nullptr && !(open->texts.empty() && open->calls.empty())) end_turn();
   if (turn().answer_id.empty()) turn().answer_id = id;
   if (thoughts.empty()) return;
   std::string& reasoning = turn().reasoning;
@@ -146,6 +150,7 @@ void InputMessages::add_reasoning(const JsonFields& item) {
 ChatMessage& InputMessages::turn() {
   if (!turn_open_) add({.role = "assistant"});
   turn_open_ = true;
+  messages_.back().sources.back().last = source_.last;
   return messages_.back();
 }
 
@@ -162,13 +167,22 @@ void InputMessages::add(ChatMessage message) {
   end_opening();
   end_turn();
   messages_.push_back(std::move(message));
+  messages_.back().sources = {source_};
 }
 
 // Several system messages in a row are more than some templates take.
+void InputMessages::add_to_opening(const std::string& text) {
+  if (!opening_) opening_ = ChatMessage{.role = "system", .texts = {""}};
+  std::string& all = opening_->texts.front();
+  if (!opening_->sources.empty()) all += "\n\n";
+  opening_->sources.push_back(source_);
+  opening_->sources.back().offset = all.size();
+  all += text;
+}
+
 void InputMessages::end_opening() {
-  if (opening_.empty()) return;
-  messages_.push_back({.role = "system", .texts = {joined(opening_, "\n\n")}});
-  opening_.clear();
+  if (opening_) messages_.push_back(std::move(*opening_));
+  opening_.reset();
 }
 
 std::vector<ChatMessage> InputMessages::take() {

@@ -22,23 +22,29 @@
 //   INPUT-3  nothing that a skipped item says reaches the messages
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/chat_message.h"
 #include "api/json_fields.h"
+#include "api/skipped_kinds.h"
 
 namespace holdfast::api {
 
 class InputMessages {
  public:
-  void add_instructions(std::string text) { opening_.push_back(std::move(text)); }
+  // Where in the request what is added next comes from.
+  void set_source(MessageSource source) { source_ = std::move(source); }
+  void add_instructions(const std::string& text) { add_to_opening(text); }
   void add_user_text(std::string text);
   // A mistake is noted in the item's fields.
   void add_item(const JsonFields& item);
   // Call it once, after the last item.
   [[nodiscard]] std::vector<ChatMessage> take();
+  // Types of items that were skipped.
+  [[nodiscard]] const SkippedKinds& skipped() const { return skipped_; }
 
  private:
   void add_message(const JsonFields& item);
@@ -46,13 +52,17 @@ class InputMessages {
   void add_reasoning(const JsonFields& item);
   void add_output(const JsonFields& item);
   void add(ChatMessage message);
+  void add_to_opening(const std::string& text);
   void end_opening();
   // The assistant's message that is still open, or a new one.
   [[nodiscard]] ChatMessage& turn();
   void end_turn();
 
-  std::vector<std::string> opening_;  // system texts that nothing has followed yet
+  // The system texts that nothing has followed yet are one message.
+  std::optional<ChatMessage> opening_;
   std::vector<ChatMessage> messages_;
+  MessageSource source_;
+  SkippedKinds skipped_;
   bool turn_open_ = false;  // the last message is the assistant's, and may grow
 };
 

@@ -19,8 +19,23 @@ namespace {
 // --- the conversation ----------------------------------------------------------
 
 void add_items(const JsonFields& body, const Json& items, InputMessages& messages) {
+  for (std::size_t i = 0; i < items.size() && body.error().empty(); ++i) {
+    const int index = static_cast<int>(i);
+    messages.set_source({.field = "input", .first = index, .last = index});
+    if (const auto item = body.element(items, "input", i)) messages.add_item(*item);
+  }
+}
+
+// What the client does not send again has no index there.
+void add_earlier(const JsonFields& body, const Json& items, InputMessages& messages) {
+  messages.set_source({.field = "previous_response_id"});
   for (std::size_t i = 0; i < items.size() && body.error().empty(); ++i)
     if (const auto item = body.element(items, "input", i)) messages.add_item(*item);
+}
+
+void add_text(const std::string& text, InputMessages& messages) {
+  messages.set_source({.field = "input"});
+  messages.add_user_text(text);
 }
 
 void add_input(const JsonFields& body, InputMessages& messages) {
@@ -28,7 +43,7 @@ void add_input(const JsonFields& body, InputMessages& messages) {
   if (input == nullptr)
     body.fail("input", "is required");
   else if (input->is_string())
-    messages.add_user_text(input->get_ref<const std::string&>());
+    add_text(input->get_ref<const std::string&>(), messages);
   else if (input->is_array())
     add_items(body, *input, messages);
   else
@@ -37,13 +52,16 @@ void add_input(const JsonFields& body, InputMessages& messages) {
 
 void read_messages(const JsonFields& body, const Json& earlier, ChatRequest& request) {
   InputMessages messages;
+  messages.set_source({.field = "instructions"});
   if (auto instructions = body.text("instructions")) messages.add_instructions(*instructions);
-  add_items(body, earlier, messages);
+  add_earlier(body, earlier, messages);
   add_input(body, messages);
   const std::vector<ChatMessage> all = messages.take();
+  request.skipped = messages.skipped();
   if (all.empty()) body.fail("input", "must have at least one item that is a message");
   request.input.messages_json = messages_json(all);
   request.answer_refs = answer_refs_of(all);
+  request.sources = sources_of(all);
 }
 
 // A text stands for one message of the user.
@@ -194,7 +212,9 @@ ResponsesRequest read_request(const JsonFields& body, const Json& earlier,
   engine::ChatInput& input = request.chat.input;
   read_messages(body, earlier, request.chat);
   input.stream = request.chat.options.stream;
-  request.custom_tools = read_responses_tools(body, input);
+  ResponsesTools tools = read_responses_tools(body, input);
+  request.custom_tools = std::move(tools.custom);
+  for (const std::string& kind : tools.skipped) note_skipped(request.chat.skipped, kind);
   read_reasoning(body, defaults, input);
   input.json_schema = read_format(body);
   request.echo_json = read_echo(body, request);

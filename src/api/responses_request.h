@@ -1,7 +1,7 @@
 // A Responses request: JSON text -> a chat request, and what the answer repeats of it.
 //
 // What a decoded request promises, verified by fuzz/fuzz_responses_request.cc:
-//   RREQ-1  `chat` keeps the promises CHATREQ-1 to CHATREQ-5 of openai_request.h, with n = 1
+//   RREQ-1  `chat` keeps the promises CHATREQ-1 to CHATREQ-6 of openai_request.h, with n = 1
 //   RREQ-2  `echo_json` are the members of a JSON object
 //   RREQ-3  `items_json` is a JSON array if the response is to be stored, else empty;
 //           a request with these items as its input makes the same messages, but for

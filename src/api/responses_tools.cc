@@ -30,14 +30,23 @@ ChatTool read_custom(const JsonFields& tool) {
   return {required_name(tool), read_custom_description(tool), std::string(kCustomParameters)};
 }
 
-// Notes the names of custom tools.
-std::optional<ChatTool> read_tool(const JsonFields& tool, std::set<std::string>& custom) {
+// A namespace holds tools of one source; its name says which.
+std::string kind_of(const JsonFields& tool, const std::string& type) {
+  const std::string name = type == "namespace" ? tool.text("name").value_or("") : "";
+  return name.empty() ? type : type + " " + name;
+}
+
+// Notes the names of custom tools, and what is skipped.
+std::optional<ChatTool> read_tool(const JsonFields& tool, ResponsesTools& noted) {
   const std::string type = required_text(tool, "type");
   if (type == "function")
     return ChatTool{required_name(tool), tool.text("description"), read_parameters(tool)};
-  if (type != "custom") return std::nullopt;
+  if (type != "custom") {
+    note_skipped(noted.skipped, kind_of(tool, type));
+    return std::nullopt;
+  }
   ChatTool read = read_custom(tool);
-  custom.insert(read.name);
+  noted.custom.insert(read.name);
   return read;
 }
 
@@ -66,18 +75,18 @@ ToolChoice read_chosen_tools(const JsonFields& chosen) {
 
 }  // namespace
 
-std::set<std::string> read_responses_tools(const JsonFields& body, engine::ChatInput& input) {
-  std::set<std::string> custom;
-  const ReadTool read = [&](const JsonFields& tool) { return read_tool(tool, custom); };
+ResponsesTools read_responses_tools(const JsonFields& body, engine::ChatInput& input) {
+  ResponsesTools noted;
+  const ReadTool read = [&](const JsonFields& tool) { return read_tool(tool, noted); };
   std::vector<ChatTool> tools = read_tool_list(body, read);
   const ToolChoice choice = read_tool_choice(body, read_chosen_tools);
   offer_tools(body, std::move(tools), choice, input);
   input.parallel_tool_calls = body.boolean("parallel_tool_calls");
   if (choice.names)
-    std::erase_if(custom, [&](const std::string& name) {
+    std::erase_if(noted.custom, [&](const std::string& name) {
       return std::ranges::find(*choice.names, name) == choice.names->end();
     });
-  return custom;
+  return noted;
 }
 
 }  // namespace holdfast::api

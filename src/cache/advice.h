@@ -28,10 +28,16 @@ namespace holdfast::cache {
 // knows.
 [[nodiscard]] std::optional<std::int64_t> evicted_at(const Receipt& receipt);
 
+// What is possible with this server.
+struct AdviceFacts {
+  ByteCount budget = 0;            // the cache's size; 0: not known
+  bool shows_reasoning = false;    // the template can show the thoughts of earlier turns
+  bool reasoning_setting = false;  // and does so with "preserve_thinking" only
+};
+
 // `known_text` and `sent_text` are those of receipt.difference, or empty.
-// `budget` is the cache's size where it is known; 0: not known.
 [[nodiscard]] std::string advice_for(const Receipt& receipt, std::string_view known_text,
-                                     std::string_view sent_text, ByteCount budget = 0);
+                                     std::string_view sent_text, const AdviceFacts& facts = {});
 
 // "2026-11-15T06:41:22.123Z"
 [[nodiscard]] std::string utc_text(std::int64_t unix_ms);

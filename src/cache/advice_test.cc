@@ -5,8 +5,15 @@
 namespace holdfast::cache {
 namespace {
 
-// A long prompt that parts from what is known early, in message `message`.
-Receipt parted(Role role, int message, TokenPos position = 40) {
+PromptSection in_messages(Role role, int index, TokenPos begin) {
+  return {.begin = begin,
+          .name = "messages[" + std::to_string(index) + "]",
+          .index = index,
+          .role = role};
+}
+
+// A long prompt that parts from what is known early, in the client's message `message`.
+Receipt parted(Role role, int message, TokenPos position = 100) {
   Receipt receipt;
   receipt.prompt_tokens = 2000;
   receipt.matched = receipt.restorable = receipt.restored = position;
@@ -15,9 +22,17 @@ Receipt parted(Role role, int message, TokenPos position = 40) {
   receipt.difference = Difference{.position = position,
                                   .known = {1},
                                   .sent = {2},
-                                  .message = message,
+                                  .span = message + 1,
                                   .role = role,
-                                  .message_begin = position - 4};
+                                  .message_begin = position - 4,
+                                  .section = in_messages(role, message, position - 4)};
+  return receipt;
+}
+
+Receipt parted_in_tools() {
+  Receipt receipt = parted(Role::kSystem, 0);
+  receipt.difference->section =
+      PromptSection{.begin = 20, .name = kToolsSection, .role = Role::kSystem};
   return receipt;
 }
 
@@ -40,7 +55,7 @@ bool mentions(const std::string& text, std::string_view part) {
 
 TEST(Advice, AClockInTheSystemMessage) {
   EXPECT_EQ(advice_for(parted(Role::kSystem, 0), "14:03:12 on Tuesday. You", "9:59:01 on Monday."),
-            "Message 0 (system) holds something that changes (\"14:03:12\" became \"9:59:01\"): "
+            "messages[0] (system) holds something that changes (\"14:03:12\" became \"9:59:01\"): "
             "move clocks, dates and ids to its end or into the last user message, or all that "
             "follows is read again.");
 }
@@ -77,27 +92,118 @@ TEST(Advice, ToolsInAnotherOrder) {
       advice_for(parted(Role::kSystem, 0), "read_file and write_file and grep",
                  "write_file and read_file and grep");
   EXPECT_TRUE(mentions(advice,
-                       "Message 0 (system) holds the same words in another order "
+                       "messages[0] (system) holds the same words in another order "
                        "(\"read_file\" became \"write_file\")"))
       << advice;
 }
 
 TEST(Advice, OtherTools) {
-  const std::string advice = advice_for(parted(Role::kSystem, 0), "2\", \"description\": \"reads\"",
-                                        "3\", \"description\": \"writes\"");
-  EXPECT_TRUE(mentions(advice, "lists other tools than before")) << advice;
+  for (Receipt receipt : {parted_in_tools(), parted(Role::kSystem, 0)}) {
+    const bool named = receipt.difference->section->name == kToolsSection;
+    if (!named) receipt.difference->section.reset();  // a recording has none
+    const std::string advice =
+        advice_for(receipt, "2\", \"description\": \"reads\"", "3\", \"description\": \"writes\"");
+    EXPECT_TRUE(mentions(advice, "is not the list of before")) << advice;
+    EXPECT_EQ(advice.starts_with("tools "), named) << advice;
+  }
 }
 
-TEST(Advice, ReasoningLeftOutNamesTheSetting) {
+// Schemas hold versions and addresses; that one tool has another is no clock.
+TEST(Advice, TheAddressOfASchemaIsNoClock) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"http://json-schema.org/draft-07/schema#\"",
+       "https://json-schema.org/draft/2020-12/schema\""},
+      {"-07/schema#\", \"type\": \"object\"", "/2020-12/schema\", \"type\": \"object\""},
+      {"$schema\": \"http://json-schema.org/draft-07/schema\"",
+       "$schema\": \"http://json-schema.org/draft-06/schema\""},
+  };
+  for (const auto& [known, sent] : changes) {
+    const std::string advice = advice_for(parted_in_tools(), known, sent);
+    EXPECT_TRUE(mentions(advice, "tools is not the list of before")) << advice;
+    EXPECT_FALSE(mentions(advice, "clocks")) << advice;
+    EXPECT_FALSE(mentions(advice_for(parted(Role::kSystem, 0), known, sent), "clocks")) << known;
+  }
+}
+
+TEST(Advice, OneMoreToolIsQuoted) {
+  const std::string advice =
+      advice_for(parted_in_tools(), "</tools>\n\nTo call", "{\"type\": \"function\"}");
+  EXPECT_TRUE(mentions(advice, "(\"</tools>")) << advice;
+}
+
+TEST(Advice, ADateInAToolIsOne) {
+  EXPECT_TRUE(
+      mentions(advice_for(parted_in_tools(), "2026-11-14. Use", "2026-11-15. Use"), "dates"));
+}
+
+// Where the tools begin, a shorter system message may have ended.
+TEST(Advice, AShorterSystemMessageIsNoOtherTool) {
+  Receipt receipt = parted_in_tools();
+  receipt.difference->section->begin = receipt.difference->position;
+  EXPECT_EQ(advice_for(receipt, "And be kind.", "\n\n# Tools"), "");
+}
+
+// Two clients have the template's opening in common.
+TEST(Advice, AnotherClientsToolsAreNoMistake) {
+  Receipt receipt = parted_in_tools();
+  receipt.difference->position = receipt.matched = 40;
+  EXPECT_EQ(
+      advice_for(receipt, "bash\", \"description\": \"runs", "read\", \"description\": \"reads"),
+      "");
+}
+
+TEST(Advice, WordsThatBeginLikeADayAreNone) {
+  EXPECT_EQ(advice_for(parted(Role::kSystem, 0), "Monitor the logs", "Decide quickly"), "");
+}
+
+constexpr AdviceFacts kKeeps{.shows_reasoning = true, .reasoning_setting = true};
+constexpr AdviceFacts kShows{.shows_reasoning = true};
+
+TEST(Advice, ReasoningThatWasNotSent) {
   for (const auto& [known, sent] : {std::pair{"<think>\nThe user wants", "The capital is"},
                                     std::pair{"The user wants", "\n</think>\n\nThe capital"}}) {
-    const std::string advice = advice_for(parted(Role::kAssistant, 2), known, sent);
-    EXPECT_TRUE(mentions(advice, "Message 2 (assistant) came back without its reasoning"))
+    const std::string advice = advice_for(parted(Role::kAssistant, 2), known, sent, kKeeps);
+    EXPECT_TRUE(mentions(advice, "messages[2] (assistant) came back without its reasoning"))
         << advice;
-    EXPECT_TRUE(mentions(advice, "costs only the reading of its answer")) << advice;
-    EXPECT_TRUE(mentions(advice, "reasoning_content")) << advice;
+    EXPECT_TRUE(mentions(advice, "send the reasoning back")) << advice;
     EXPECT_TRUE(mentions(advice, "\"preserve_thinking\": true")) << advice;
   }
+}
+
+TEST(Advice, ASettingThatTheTemplateHasNotIsNotNamed) {
+  const std::string advice =
+      advice_for(parted(Role::kAssistant, 2), "<think>\nThe user", "The capital", kShows);
+  EXPECT_TRUE(mentions(advice, "send the reasoning back in the history.")) << advice;
+}
+
+TEST(Advice, ReasoningThatWasSentIsNotAskedForAgain) {
+  Receipt receipt = parted(Role::kAssistant, 2);
+  receipt.difference->section->has_reasoning = true;
+  const auto advice = [&](const AdviceFacts& facts) {
+    return advice_for(receipt, "<think>\nThe user wants", "The capital is", facts);
+  };
+  EXPECT_FALSE(mentions(advice(kKeeps), "send the reasoning"));
+  EXPECT_TRUE(mentions(advice(kKeeps),
+                       "messages[2] (assistant) has its reasoning, but the template "
+                       "leaves it out"))
+      << advice(kKeeps);
+  EXPECT_EQ(advice(kShows), "") << "nobody can change that";
+}
+
+// A template that leaves old thoughts out shows those of the turn at hand.
+TEST(Advice, ReasoningHelpsBetweenCallsOfTools) {
+  Receipt receipt = parted(Role::kAssistant, 2);
+  EXPECT_EQ(advice_for(receipt, "<think>\nThe user", "The capital", {}), "");
+  receipt.difference->section->in_last_turn = true;
+  EXPECT_TRUE(mentions(advice_for(receipt, "<think>\nThe user", "The capital", {}),
+                       "send the reasoning back"));
+}
+
+TEST(Advice, ARecordingKnowsTheRoleOnly) {
+  Receipt receipt = parted(Role::kAssistant, 2);
+  receipt.difference->section.reset();
+  EXPECT_TRUE(mentions(advice_for(receipt, "<think>\nThe user", "The capital"),
+                       "The message of the role assistant at token 100 is without its reasoning"));
 }
 
 TEST(Advice, ASmallLossOfReasoningIsNotMentioned) {
@@ -110,13 +216,13 @@ TEST(Advice, AnAnswerThatCameBackChanged) {
   EXPECT_TRUE(mentions(advice_for(parted(Role::kAssistant, 2), "\n\nParis.", "Paris."),
                        "other white space"));
   EXPECT_EQ(advice_for(parted(Role::kAssistant, 2), "Paris, of course", "Paris. [edited]"),
-            "Message 2 (assistant) is not what the model wrote (\"Paris, of course\" became "
-            "\"Paris. [edited]\"): send answers back unchanged.");
+            "messages[2] (assistant) is not what is known of it (\"Paris, of course\" became "
+            "\"Paris. [edited]\"): send answers back as the model wrote them.");
 }
 
 TEST(Advice, AToolResultThatWasPruned) {
   EXPECT_TRUE(mentions(advice_for(parted(Role::kTool, 5), "total 48\ndrwx", "[removed]"),
-                       "Message 5 (tool) was shortened or changed"));
+                       "messages[5] (tool) was shortened or changed"));
 }
 
 TEST(Advice, QuestionsMayDiffer) {
@@ -136,7 +242,7 @@ TEST(Advice, NothingMissedNothingSaid) {
 
 TEST(Advice, ABudgetThatIsTooSmall) {
   const Receipt receipt = missed(MissReason::kEvicted, tree::EvictReason::kBudget);
-  EXPECT_EQ(advice_for(receipt, "", "", ByteCount{2048} << 20U),
+  EXPECT_EQ(advice_for(receipt, "", "", {.budget = ByteCount{2048} << 20U}),
             "The cache of 2.0 GiB had no room for it: raise --cache-ram, for example to 4096 "
             "(MiB).");
   EXPECT_EQ(advice_for(receipt, "", ""), "The cache had no room for it: raise --cache-ram.");
@@ -181,7 +287,19 @@ TEST(Advice, SpeaksOfWhatCostsMore) {
   receipt.difference = parted(Role::kTool, 5, 1500).difference;
   EXPECT_TRUE(mentions(advice_for(receipt, "a", "b"), "--cache-ram"));
   receipt.prompt_tokens = 9000;
-  EXPECT_TRUE(mentions(advice_for(receipt, "a", "b"), "Message 5 (tool)"));
+  EXPECT_TRUE(mentions(advice_for(receipt, "a", "b"), "messages[5] (tool)"));
+}
+
+// Prompts of two clients share a template's opening and nothing else.
+TEST(Advice, AColdPromptIsNotExplainedByChunks) {
+  Receipt receipt = missed(MissReason::kGrid);
+  receipt.matched = 11;
+  receipt.restorable = receipt.restored = 0;
+  receipt.source = plan::StartSource::kNothing;
+  EXPECT_EQ(missing_sentence(receipt),
+            "Only the first 11 tokens had been seen before, which is less than is kept; the rest "
+            "is new.");
+  EXPECT_TRUE(mentions(missing_sentence(missed(MissReason::kGrid)), "inside a chunk"));
 }
 
 TEST(Advice, EveryMissHasASentence) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cache/prompt_logits.h"
+#include "cache/prompt_section.h"
 #include "state/chunk_keys.h"
 #include "state/space.h"
 #include "state/tokens.h"
@@ -35,6 +36,8 @@ struct Prompt {
   EndKey end;                             // of its keys, if it may use what is kept
   std::uint64_t number = 0;               // of the request, for the journal
   bool one_off = false;                   // plan/one_offs.h; known when it begins
+  std::span<const PromptSection> sections =
+      {};  // under their clients' names, where these are known
 };
 
 }  // namespace holdfast::cache

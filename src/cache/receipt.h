@@ -22,6 +22,8 @@
 
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "cache/prompt_section.h"
+#include "cache/request_notes.h"
 #include "plan/start_plan.h"
 #include "state/drafts.h"
 #include "state/tokens.h"
@@ -47,11 +49,13 @@ inline constexpr auto kMissReasonLast = MissReason::kForeign;
 // Where a prompt leaves the nearest thing seen before.
 struct Difference {
   TokenPos position = 0;
-  Tokens known;      // a few tokens of the path that was known; empty: it ended here
-  Tokens sent;       // a few tokens of the prompt; empty: it ended here
-  int message = -1;  // index of the message that the position lies in, -1: none
+  Tokens known;   // a few tokens of the path that was known; empty: it ended here
+  Tokens sent;    // a few tokens of the prompt; empty: it ended here
+  int span = -1;  // index of the span that the position lies in, -1: none
   Role role = Role::kUnknown;
   TokenPos message_begin = 0;
+  // What the client calls it, which is not recorded. nullopt: not known.
+  std::optional<PromptSection> section = std::nullopt;
 };
 
 struct Missing {
@@ -102,6 +106,7 @@ struct Receipt {
   TokenPos history_tokens = 0;                // ids kept as they were sampled (token-exact history)
   AnswerIdCounts answer_ids;                  // that helped with that, and that did not
   std::optional<CompanionReceipt> companion;  // nullopt: there is none
+  RequestNotes notes;                         // not recorded
 
   std::optional<Difference> difference;
   Missing missing;

@@ -23,7 +23,7 @@ Tokens quote(TokenSpan tokens, TokenPos from) {
 void name_message(std::span<const MessageSpan> spans, Difference& difference) {
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (spans[i].begin > difference.position) break;
-    difference.message = static_cast<int>(i);
+    difference.span = static_cast<int>(i);
     difference.role = spans[i].role;
     difference.message_begin = spans[i].begin;
   }
@@ -67,6 +67,9 @@ void StartReceipt::note_difference(const tree::Match& match, const LiveSlot* nea
   }
   if (difference.known.empty()) return;  // the prompt goes on where the other ended
   name_message(prompt_.spans, difference);
+  if (const PromptSection* section = section_at(prompt_.sections, difference.position)) {
+    difference.section = *section;
+  }
   receipt_.difference = std::move(difference);
 }
 

@@ -28,7 +28,7 @@ Json parted_receipt() {
   receipt.update(Json::parse(R"({
     "prompt_tokens": 1000, "matched_tokens": 500, "restored_tokens": 0, "recomputed_tokens": 1000,
     "restored_from": "nothing", "bytes_restored": 0, "prompt_ms": 2500.0, "saved_ms": 0,
-    "difference": {"position": 500, "message": 3, "role": "assistant",
+    "difference": {"position": 500, "in": "messages[3]", "message": 3, "role": "assistant",
                    "known_text": "<think>\nThe user", "sent_text": "Paris\u001b[31m."},
     "missing": {"why": "evicted", "position": 448, "sentence": "The state at token 448 was dropped."},
     "advice": "Raise --cache-ram."})"));
@@ -97,7 +97,7 @@ TEST(ExplainText, ARequestThatParts) {
 
 From a fresh start; slot 2.
 
-It parts from what was known at token 500, in message 3 (assistant):
+It parts from what was known at token 500, in messages[3] (assistant):
   known  "<think>\nThe user"
   sent   "Paris[31m."
 
@@ -105,6 +105,22 @@ Why not more: The state at token 448 was dropped.
 
 What would help: Raise --cache-ram.
 )");
+}
+
+TEST(ExplainText, NamesFieldsThatAreNoList) {
+  Json receipt = parted_receipt();
+  receipt["difference"].update(Json::parse(R"({"in": "tools", "message": null})"));
+  EXPECT_NE(receipt_text(receipt, {}).find("at token 500, in tools:\n"), std::string::npos);
+  receipt["difference"]["in"] = nullptr;
+  EXPECT_NE(receipt_text(receipt, {}).find("at token 500:\n"), std::string::npos);
+}
+
+TEST(ExplainText, WhatTheServerDidIsALineEach) {
+  Json receipt = warm_receipt();
+  receipt["notes"] = {"One thing was left out.", "Another was bounded.", 5};
+  EXPECT_NE(
+      receipt_text(receipt, {}).find("; slot 2.\nOne thing was left out.\nAnother was bounded.\n"),
+      std::string::npos);
 }
 
 TEST(ExplainText, BlocksWhereTheTerminalHasThem) {

@@ -154,12 +154,21 @@ std::string difference_text(const Json& difference) {
   if (!difference.is_object()) return "";
   std::string text =
       "\nIt parts from what was known at token " + with_commas(count_at(difference, "position"));
-  if (child_of(difference, "message").is_number()) {
-    text += ", in message " + std::to_string(count_at(difference, "message")) + " (" +
-            harmless(text_at(difference, "role")) + ")";
+  if (const std::string place = text_at(difference, "in"); !place.empty()) {
+    text += ", in " + harmless(place);
+    if (child_of(difference, "message").is_number())
+      text += " (" + harmless(text_at(difference, "role")) + ")";
   }
   return text + ":\n  known  " + one_line(text_at(difference, "known_text")) + "\n  sent   " +
          one_line(text_at(difference, "sent_text")) + "\n";
+}
+
+std::string notes_text(const Json& notes, const ExplainStyle& style) {
+  std::string text;
+  if (!notes.is_array()) return text;
+  for (const Json& note : notes)
+    if (note.is_string()) text += wrap_text(harmless(note.get<std::string>()), style.width, 0);
+  return text;
 }
 
 std::string paragraph(std::string_view title, const std::string& text, const ExplainStyle& style) {
@@ -256,6 +265,7 @@ std::string receipt_text(const Json& receipt, const ExplainStyle& style) {
   text = harmless(text) + "\n" + receipt_headline(receipt) + "\n\n";
   text += bar_text(receipt, style) + "\n" + source_line(receipt);
   text += companion_line(child_of(receipt, "companion"));
+  text += notes_text(child_of(receipt, "notes"), style);
   text += difference_text(child_of(receipt, "difference"));
   text += paragraph("Why not more:", text_at(child_of(receipt, "missing"), "sentence"), style);
   if (const std::string proof = text_at(receipt, "proof"); !proof.empty()) {

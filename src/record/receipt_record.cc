@@ -30,7 +30,7 @@ void put_difference(RecordWriter& out, const std::optional<cache::Difference>& d
   out.position(difference->position);
   put_tokens(out, difference->known);
   put_tokens(out, difference->sent);
-  out.signed_number(difference->message);
+  out.signed_number(difference->span);
   out.byte(static_cast<std::uint8_t>(difference->role));
   out.position(difference->message_begin);
 }
@@ -41,7 +41,7 @@ std::optional<cache::Difference> get_difference(RecordReader& in) {
   difference.position = in.position();
   difference.known = get_tokens(in);
   difference.sent = get_tokens(in);
-  difference.message = static_cast<int>(in.signed_number());
+  difference.span = static_cast<int>(in.signed_number());
   difference.role = get_enum(in, Role::kTool);
   difference.message_begin = in.position();
   return difference;
@@ -206,7 +206,7 @@ void compare(Comparison& all, const std::optional<cache::Difference>& a,
   all.same("difference", a.has_value(), b.has_value());
   if (!a || !b) return;
   all.same("difference.position", a->position, b->position);
-  all.same("difference.message", a->message, b->message);
+  all.same("difference.span", a->span, b->span);
   all.same<std::string>("difference.role", role_name(a->role), role_name(b->role));
   all.same("difference.message_begin", a->message_begin, b->message_begin);
   if (private_form) return;

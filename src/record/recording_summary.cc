@@ -99,7 +99,8 @@ std::string reason_text(cache::MissReason reason) {
 std::string advice_of(const ReplayedRequest& request, const RecordingHeader& header) {
   const cache::Receipt& receipt = request.receipt;
   const ByteCount budget = header.options.memory.budget;
-  std::string advice = cache::advice_for(receipt, request.known_text, request.sent_text, budget);
+  std::string advice =
+      cache::advice_for(receipt, request.known_text, request.sent_text, {.budget = budget});
   // Without the texts we cannot say what changed, only where.
   const auto& difference = receipt.difference;
   if (!advice.empty() || !header.private_form || !difference) return advice;
@@ -108,9 +109,9 @@ std::string advice_of(const ReplayedRequest& request, const RecordingHeader& hea
                               difference->role == Role::kAssistant ||
                               difference->role == Role::kTool;
   if (!changed_before || receipt.prompt_tokens - difference->position < kWorthMentioning) return "";
-  return "The prompt parts from an earlier one inside message " +
-         std::to_string(difference->message) + " (" + role_name(difference->role) +
-         "): if that was not meant, keep it as it was, because all that follows is read again. A "
+  return std::string("The prompt parts from an earlier one inside a message of the role ") +
+         role_name(difference->role) +
+         ": if that was not meant, keep it as it was, because all that follows is read again. A "
          "recording without --record-private shows what changed.";
 }
 

@@ -86,9 +86,8 @@ std::string details(const ReplayedRequest& request, const RecordingHeader& heade
   }
   if (receipt.difference) {
     text += "\nparts from what was known at token " + count(receipt.difference->position);
-    if (receipt.difference->message >= 0) {
-      text += ", in message " + std::to_string(receipt.difference->message) + " (" +
-              role_name(receipt.difference->role) + ")";
+    if (receipt.difference->span >= 0) {
+      text += std::string(", in a message of the role ") + role_name(receipt.difference->role);
     }
   }
   text += "\nqueued " + duration(receipt.queued_ms) + ", restored in " +

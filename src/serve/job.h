@@ -75,7 +75,8 @@ struct Job {
                .reuse = input.reuse,
                .header_end = input.header_end,
                .names = input.prepared->names,
-               .end = input.prepared->end},
+               .end = input.prepared->end,
+               .sections = input.sections},
         answer(input.stops),
         times{now} {}
   Job(const Job&) = delete;

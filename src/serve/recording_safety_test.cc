@@ -178,7 +178,7 @@ TEST(HostileRecording, CannotPutAScriptOnThePage) {
   request.receipt.prompt_tokens = 500;
   request.receipt.matched = 100;
   request.receipt.recomputed = 500;
-  request.receipt.difference = cache::Difference{100, {1}, {2}, 0, Role::kSystem, 0};
+  request.receipt.difference = cache::Difference{100, {1}, {2}, 0, Role::kSystem, 0, {}};
   request.known_text = "at 14:03:12 <script>";
   request.sent_text = "at 14:03:13 <script>";
   request.differences = {{"slot", "<i>", "</td>"}};

@@ -107,6 +107,9 @@ struct GenerateRequest {
   std::optional<PreparedPrompt> prepared;  // of `prompt`; nothing: submit() does it
   std::string prompt_field = "prompt";     // where the prompt came from, for errors
   std::vector<MessageSpan> spans;
+  std::vector<cache::PromptSection>
+      sections;                        // of the prompt, under the names that its client knows
+  cache::RequestNotes notes;           // what its receipt says of the request
   std::optional<TokenPos> header_end;  // of the answer's header, where history goes on otherwise
   TokenPos history_tokens = 0;         // of the prompt, kept as they were once sampled
   cache::AnswerIdCounts answer_ids;    // of answers that the prompt quotes

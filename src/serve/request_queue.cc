@@ -7,6 +7,19 @@
 
 namespace holdfast::serve {
 
+namespace {
+
+// The last token of an answer is not computed, so the context holds one more than it has room for.
+cache::RequestNotes notes_of(const Job& job, TokenPos context) {
+  cache::RequestNotes notes = job.input.notes;
+  const TokenPos possible = context - job.prompt_length() + 1;
+  notes.answer_asked = job.input.max_tokens;
+  notes.answer_limit = notes.answer_asked < 0 ? possible : std::min(notes.answer_asked, possible);
+  return notes;
+}
+
+}  // namespace
+
 void RequestQueue::push(std::unique_ptr<Job> job) {
   job->prompt.number = ++arrived_;
   jobs_.push_back(std::move(job));
@@ -94,6 +107,7 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   receipt.session = job->input.session;
   receipt.history_tokens = job->input.history_tokens;
   receipt.answer_ids = job->input.answer_ids;
+  receipt.notes = notes_of(*job, core_.engine.context_tokens());
   receipt.unix_ms = core_.clock.unix_ms();
   receipt.queued_ms = job->timings.queued_ms;
   note_one_off(*job, std::max(choice.match.matched, choice.plan.reused));

@@ -12,8 +12,8 @@ const receiptFields = [
   'id', 'response', 'session', 'one_off', 'time', 'slot', 'prompt_tokens', 'matched_tokens',
   'restorable_tokens', 'restored_tokens', 'restored_from', 'recomputed_tokens', 'reuse', 'bytes_restored',
   'bytes_fetched', 'bytes_kept', 'checkpoints', 'kept_tokens', 'history_tokens', 'answer_ids', 'difference',
-  'missing', 'queued_ms', 'waited_for', 'fetch_ms', 'restore_ms', 'prompt_ms', 'saved_ms', 'companion',
-  'proof', 'advice', 'complete',
+  'missing', 'answer_limit', 'attribution_saved_tokens', 'notes', 'queued_ms', 'waited_for', 'fetch_ms',
+  'restore_ms', 'prompt_ms', 'saved_ms', 'companion', 'proof', 'advice', 'complete',
 ];
 
 function assertReceipt(receipt, answer) {
@@ -85,7 +85,7 @@ describe('receipts in answers', () => {
     assert.equal(difference.position, cache_receipt.matched_tokens);
     assert.notEqual(difference.known_text, difference.sent_text);
     assert.equal(difference.role, 'system');
-    assert.match(advice, /^Message 0 \(system\) holds something that changes/);
+    assert.match(advice, /^messages\[0\] \(system\) holds something that changes/);
   });
 
   for (const [field, value] of [
