@@ -7,17 +7,18 @@
 
 #include "api/backend.h"
 #include "api/request_log.h"
+#include "api/worker_pool.h"
 
 namespace holdfast::api {
 
-// The executors and `log` outlive the handler.
+// The executor, the pool and `log` outlive the handler.
 struct AnswerContext {
   std::shared_ptr<const Backend> backend;
-  boost::asio::any_io_executor io;      // the handler's own thread
-  boost::asio::any_io_executor worker;  // for templates, tokens and grammars
-  std::string client;                   // who asks, for fairness
-  std::string key_name;                 // ApiKeys::name_of
-  RequestEnd* log = nullptr;            // what the request's line in the log will say
+  boost::asio::any_io_executor io;  // the handler's own thread
+  Worker worker;                    // for templates, tokens and grammars
+  std::string client;               // who asks, for fairness
+  std::string key_name;             // ApiKeys::name_of
+  RequestEnd* log = nullptr;        // what the request's line in the log will say
 };
 
 }  // namespace holdfast::api

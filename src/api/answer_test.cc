@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <mutex>
 
@@ -114,14 +113,14 @@ class CheckedServer {
     http_ = std::move(
         HttpServer::listen(options, [this](const HttpRequest& request, HttpResponder& responder) {
           AnswerContext context{model_.api().backend().get(), http_->executor(),
-                                worker_.get_executor(), "client", ""};
+                                Worker{&workers_, "client", false}, "client", ""};
           return answer(std::move(context), kChecked, request, responder);
         }).value());
     http_->start();
   }
   ~CheckedServer() {
     http_->stop();
-    worker_.join();
+    workers_.stop();
   }
 
   TestClient begin(const std::string& fields) {
@@ -135,7 +134,7 @@ class CheckedServer {
 
  private:
   TestServer& model_;
-  boost::asio::thread_pool worker_{1};
+  WorkerPool workers_;
   std::unique_ptr<HttpServer> http_;
 };
 

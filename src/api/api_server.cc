@@ -159,7 +159,7 @@ void ApiServer::drain() {
 
 void ApiServer::stop() {
   if (http_ != nullptr) http_->stop();
-  worker_.join();
+  workers_.stop();
   files_.join();
 }
 
@@ -218,6 +218,10 @@ std::optional<HttpResponse> ApiServer::refuse_slot_action(const HttpRequest& req
   return std::nullopt;
 }
 
+Worker ApiServer::worker_for(const HttpRequest& request) {
+  return {&workers_, keys_.client_of(request), request.body.size() > WorkerPool::kHeavyBytes};
+}
+
 asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
                                                    ClientResponder& responder) {
   if (const auto slot = slot_of(request)) {
@@ -235,7 +239,7 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
     AnswerContext context{backend,
                           http_->executor(),
-                          worker_.get_executor(),
+                          worker_for(request),
                           keys_.client_of(request),
                           keys_.name_of(request),
                           &responder.note()};
@@ -244,7 +248,7 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   }
   const auto transform = std::get<Transformer>(route.handler);
   const auto work = [&] { return transform(*backend, request); };
-  HttpResponse response = co_await on_worker(worker_.get_executor(), work);
+  HttpResponse response = co_await on_worker(worker_for(request), work);
   co_await responder.send(std::move(response));
 }
 

@@ -16,6 +16,7 @@
 #include "api/http_server.h"
 #include "api/model_events.h"
 #include "api/web_rules.h"
+#include "api/worker_pool.h"
 #include "api/worker_probe.h"
 
 namespace holdfast::api {
@@ -54,13 +55,13 @@ class ApiServer {
   [[nodiscard]] std::optional<HttpResponse> refuse_slot_action(const HttpRequest& request) const;
   boost::asio::awaitable<void> answer_with_model(const HttpRequest& request,
                                                  ClientResponder& responder);
+  [[nodiscard]] Worker worker_for(const HttpRequest& request);
 
   ApiKeys keys_;
   WebRules web_;
   BackendSlot backend_;
-  // Templates and tokens; one thread, so that preparing never starves the engine.
-  boost::asio::thread_pool worker_{1};
-  mutable WorkerProbe worker_probe_{worker_.get_executor()};
+  WorkerPool workers_;  // templates, tokens and grammars
+  mutable WorkerProbe worker_probe_{workers_};
   // Files of slots; apart, because they may be large and disks slow.
   boost::asio::thread_pool files_{1};
   std::unique_ptr<HttpServer> http_;

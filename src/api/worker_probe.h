@@ -1,37 +1,36 @@
-// WorkerProbe: how long the worker has been busy with one thing.
+// WorkerProbe: how long a newcomer's request would wait for a worker.
 //
-// Each look leaves an empty errand with the worker, unless one waits there already. An errand that
-// the worker has not come to says since when it has not.
+// Each look leaves an empty job with the pool, unless one waits there already. A job that no worker
+// has come to says since when none has.
 //
 // The I/O thread.
 #pragma once
 
 #include <atomic>
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <memory>
-#include <utility>
+
+#include "api/worker_pool.h"
 
 namespace holdfast::api {
 
 class WorkerProbe {
  public:
-  explicit WorkerProbe(boost::asio::any_io_executor worker) : worker_(std::move(worker)) {}
+  explicit WorkerProbe(WorkerPool& workers) : workers_(workers) {}
 
-  // Milliseconds since the worker was asked and did not come; 0: it came to the last errand.
+  // Milliseconds since a worker was asked for and none came; 0: one came to the last job.
   [[nodiscard]] double waiting_ms() {
     const auto now = std::chrono::steady_clock::now();
     if (!waits_->exchange(true)) {
       asked_ = now;
-      boost::asio::post(worker_, [waits = waits_] { waits->store(false); });
+      workers_.post({"", false, [waits = waits_](bool) { waits->store(false); }});
       return 0.0;
     }
     return std::chrono::duration<double, std::milli>(now - asked_).count();
   }
 
  private:
-  boost::asio::any_io_executor worker_;
+  WorkerPool& workers_;
   std::shared_ptr<std::atomic<bool>> waits_ = std::make_shared<std::atomic<bool>>(false);
   std::chrono::steady_clock::time_point asked_{};
 };
