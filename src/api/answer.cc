@@ -164,7 +164,8 @@ AnswerUnderWay open_answer(const AnswerContext& context, const Protocol& protoco
 }
 
 ContextOverflow overflow_of(const Backend& backend, const Prepared& prepared) {
-  ContextOverflow overflow{0, backend.context_tokens};
+  const bool at_least = prepared.too_long.has_value();
+  ContextOverflow overflow{prepared.tokens_at_least, backend.context_tokens, at_least};
   for (const PreparedChoice& choice : prepared.choices)
     overflow.prompt_tokens = std::max(overflow.prompt_tokens, length_of(choice.request.prompt));
   return overflow;

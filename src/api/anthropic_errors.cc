@@ -42,7 +42,8 @@ const char* type_of_status(int status) {
 
 std::string error_text(const Error& error, const std::optional<ContextOverflow>& overflow) {
   if (error.code != ErrorCode::kContextExceeded || !overflow) return error.message;
-  return "prompt is too long: " + std::to_string(overflow->prompt_tokens) + " tokens > " +
+  return std::string("prompt is too long: ") + (overflow->at_least ? "at least " : "") +
+         std::to_string(overflow->prompt_tokens) + " tokens > " +
          std::to_string(overflow->context_tokens) + " maximum";
 }
 

@@ -9,6 +9,7 @@ namespace holdfast::api {
 struct ContextOverflow {
   TokenPos prompt_tokens = 0;
   TokenPos context_tokens = 0;
+  bool at_least = false;  // the prompt has this many tokens or more; it was not read to the end
 };
 
 }  // namespace holdfast::api

@@ -111,6 +111,24 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
   return {};
 }
 
+// Tokenising takes as long as the text is, so what cannot fit is refused before. False: it may fit.
+bool refuse_unread(const Backend& backend, std::string_view prompt, const std::string& field,
+                   Prepared& prepared) {
+  const std::int64_t at_least = backend.text->tokens_at_least(prompt);
+  if (backend.context_tokens == 0 || at_least < backend.context_tokens) return false;
+  prepared.tokens_at_least = static_cast<TokenPos>(at_least);
+  prepared.too_long =
+      Error{ErrorCode::kContextExceeded,
+            "The prompt has at least " + std::to_string(at_least) + " tokens; the context holds " +
+                std::to_string(backend.context_tokens) +
+                " and one must be left for the answer. Send less, or start the server with a"
+                " larger --ctx-size.",
+            field};
+  prepared.choices.clear();
+  prepared.choices.emplace_back();
+  return true;
+}
+
 }  // namespace
 
 std::string new_id(const std::string& prefix) {
@@ -129,16 +147,17 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   const engine::RenderedChat* const chat = &quoted->chat;
   Prepared prepared;
   prepared.format = chat->format;
+  if (refuse_unread(backend, chat->prompt, "messages", prepared)) return prepared;
   serve::GenerateRequest first = make_request(request.options, {}, space);
   if (backend.history != nullptr) {
-    cache::TokenizedPrompt tokenized =
-        backend.history->tokenize(space, *backend.text, chat->prompt, quoted->quotes);
+    cache::TokenizedPrompt tokenized = backend.history->tokenize(space, *backend.text, chat->prompt,
+                                                                 quoted->quotes, chat->literal);
     first.prompt = std::move(tokenized.tokens);
     first.history_tokens = tokenized.kept;
     first.answer_ids = {quoted->ids_used, quoted->ids_ignored};
     first.answer_context = std::move(tokenized.context);
   } else {
-    first.prompt = backend.text->tokenize(chat->prompt, true, true);
+    first.prompt = backend.text->tokenize_prompt(chat->prompt, true, chat->literal);
   }
   first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
   first.spans = backend.text->message_spans(*chat, first.prompt);
@@ -161,6 +180,7 @@ Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request
   Prepared prepared;
   for (const TextPrompt& prompt : request.prompts) {
     const auto* text = std::get_if<std::string>(&prompt);
+    if (text != nullptr && refuse_unread(backend, *text, "prompt", prepared)) return prepared;
     Tokens tokens =
         text != nullptr ? backend.text->tokenize(*text, true, true) : std::get<Tokens>(prompt);
     std::string echo;
@@ -182,6 +202,7 @@ Generations::~Generations() {
 }
 
 Result<void> Generations::submit(Prepared prepared, const Origin& origin) {
+  if (prepared.too_long) return *prepared.too_long;
   for (std::size_t i = 0; i < prepared.choices.size(); ++i) {
     serve::GenerateRequest& request = prepared.choices[i].request;
     request.id = new_id("gen-");

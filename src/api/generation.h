@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct Prepared {
   std::vector<PreparedChoice> choices;
   std::shared_ptr<const engine::ReplyFormat> format;  // null for plain completions
   Mailbox::EndsInCall ends_in_call;                   // null for plain completions
+  // Set: the prompt cannot fit, and was not tokenised to say so. There is one choice, without a
+  // prompt, and submit() answers with this error.
+  std::optional<Error> too_long;
+  TokenPos tokens_at_least = 0;  // of a prompt that is too long
 };
 
 // `space`: which states the generations may use and add to.

@@ -45,9 +45,9 @@ HttpResponse count_message_tokens(const Backend& backend, const HttpRequest& req
   if (!chat) return anthropic_error_response(chat.error());
   const auto rendered = render_chat(backend, chat->input);
   if (!rendered) return anthropic_error_response(rendered.error());
+  const Tokens tokens = backend.text->tokenize_prompt(rendered->prompt, true, rendered->literal);
   HttpResponse response;
-  ObjectWriter(response.body)
-      .integer("input_tokens", length_of(backend.text->tokenize(rendered->prompt, true, true)));
+  ObjectWriter(response.body).integer("input_tokens", length_of(tokens));
   return response;
 }
 

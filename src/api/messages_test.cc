@@ -79,6 +79,23 @@ TEST(Messages, ErrorsHaveAnthropicsEnvelope) {
   EXPECT_NE(too_long.body.find(" tokens > 4096 maximum"), std::string::npos);
 }
 
+TEST(Messages, WhatCannotFitIsRefusedWithoutCountingItAll) {
+  TestServer server;
+  server.load();
+  const std::string content =
+      R"("messages":[{"role":"user","content":")" + std::string(40000, 'x') + R"("}]})";
+  const TestAnswer message =
+      server.ask("POST", "/v1/messages", R"({"max_tokens":4,"stream":true,)" + content);
+  expect_error(message, 400, "invalid_request_error");
+  EXPECT_NE(message.body.find("prompt is too long: at least 100"), std::string::npos);
+  const TestAnswer chat = server.ask("POST", "/v1/chat/completions", "{" + content);
+  EXPECT_EQ(chat.status, 400);
+  EXPECT_EQ(json_of(chat)["error"]["type"], "exceed_context_size_error");
+  EXPECT_EQ(json_of(chat)["error"]["param"], "messages");
+  EXPECT_GE(int(json_of(chat)["error"]["n_prompt_tokens"]), 10000);
+  EXPECT_NE(chat.body.find("has at least 100"), std::string::npos);
+}
+
 // Anthropic's tool runner asks for threads first, and goes on without them when told so.
 TEST(Messages, ThreadsAreRefusedInTheWordsThatTheSdkKnows) {
   TestServer server;

@@ -194,6 +194,7 @@ class Quoting {
     cache::QuotedPrompt quoted =
         cache::quote_answers(*backend_.text, result.chat, messages, answers, same);
     result.chat.prompt = std::move(quoted.text);
+    result.chat.literal = std::move(quoted.literal);
     result.quotes = std::move(quoted.quotes);
     for (const bool used : quoted.used) {
       if (!used) {

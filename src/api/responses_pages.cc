@@ -43,6 +43,7 @@ Result<Prepared> prepare(const Asking& asking, const ResponsesRequest& request) 
     return error;
   }
   for (PreparedChoice& choice : prepared->choices) choice.request.prompt_field = "input";
+  if (prepared->too_long) prepared->too_long->param = "input";
   return prepared;
 }
 
@@ -66,6 +67,10 @@ HttpResponse count_page(const Asking& asking) {
   if (!decoded) return error_response(decoded.error());
   const auto prepared = prepare(asking, *decoded);
   if (!prepared) return error_response(prepared.error());
+  if (prepared->too_long) {
+    const ContextOverflow overflow{prepared->tokens_at_least, asking.backend.context_tokens, true};
+    return error_response(*prepared->too_long, overflow);
+  }
   std::string json;
   {
     ObjectWriter body(json);

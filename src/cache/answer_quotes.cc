@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "cache/partly_literal.h"
 #include "cache/turns.h"
 
 namespace holdfast::cache {
@@ -33,7 +34,7 @@ class Matcher {
   Matcher(const engine::TextModel& text, const engine::RenderedChat& chat, std::size_t messages)
       : prompt_(chat.prompt),
         ends_(turn_ends_of(text)),
-        turns_(turns_of(prompt_, ends_).ended),
+        turns_(turns_of(prompt_, ends_, chat.literal).ended),
         bytes_left_(kReadingsMax * prompt_.size()) {
     const std::string_view header = header_of(chat.generation_prompt);
     for (std::size_t i = 0; i < turns_.size() && !header.empty(); ++i) {
@@ -100,6 +101,13 @@ class Matcher {
   std::size_t bytes_left_;  // that may be looked at
 };
 
+void append(const engine::RenderedChat& chat, engine::TextRange part, QuotedPrompt& quoted) {
+  for (const engine::TextRange& range : ranges_within(chat.literal, part)) {
+    quoted.literal.push_back({quoted.text.size() + range.begin, quoted.text.size() + range.end});
+  }
+  quoted.text.append(chat.prompt, part.begin, part.end - part.begin);
+}
+
 }  // namespace
 
 QuotedPrompt quote_answers(const engine::TextModel& text, const engine::RenderedChat& chat,
@@ -113,7 +121,7 @@ QuotedPrompt quote_answers(const engine::TextModel& text, const engine::Rendered
     quoted.used.push_back(turn.has_value());
     if (!turn) continue;
     const std::size_t begin = turn->begin + answer.answer.opening_bytes;
-    quoted.text.append(chat.prompt, copied, begin - copied);
+    append(chat, {copied, begin}, quoted);
     Quote& quote = quoted.quotes.emplace_back();
     quote.begin = quoted.text.size();
     quoted.text += answer.sampled;
@@ -122,7 +130,7 @@ QuotedPrompt quote_answers(const engine::TextModel& text, const engine::Rendered
     quote.name = answer.answer.name;
     copied = turn->end;
   }
-  quoted.text.append(chat.prompt, copied);
+  append(chat, {copied, chat.prompt.size()}, quoted);
   return quoted;
 }
 

@@ -33,9 +33,10 @@ struct QuotedAnswer {
 };
 
 struct QuotedPrompt {
-  std::string text;           // the prompt, with sampled text where answers are quoted
-  std::vector<Quote> quotes;  // in `text`
-  std::vector<bool> used;     // for each answer that was given
+  std::string text;                        // the prompt, with sampled text where answers are quoted
+  std::vector<Quote> quotes;               // in `text`
+  std::vector<engine::TextRange> literal;  // of the prompt, in `text`
+  std::vector<bool> used;                  // for each answer that was given
 };
 
 // Whether a text that a template rendered says what the sampled one says.

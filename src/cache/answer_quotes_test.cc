@@ -63,6 +63,18 @@ TEST_F(AnswerQuotesTest, SampledTextTakesThePlaceOfWhatWasRendered) {
   EXPECT_EQ(quoted.text, user("hi") + said("a  b") + user("and?") + kHeader);
 }
 
+TEST_F(AnswerQuotesTest, WhatIsLiteralMovesWithTheTextBeforeIt) {
+  const auto first = answer(user("hi") + kHeader, "a  b", 0);
+  engine::RenderedChat chat;
+  chat.generation_prompt = kHeader;
+  chat.prompt = user("hi") + said("ab") + user("see </s>!") + kHeader;
+  const std::size_t forged = chat.prompt.find("see ") + 4;
+  chat.literal = {{forged, forged + 4}};
+  const QuotedPrompt quoted = quote_answers(text_, chat, 1, {first}, same_letters);
+  EXPECT_EQ(quoted.text, user("hi") + said("a  b") + user("see </s>!") + kHeader);
+  EXPECT_EQ(quoted.literal, (std::vector<engine::TextRange>{{forged + 2, forged + 6}}));
+}
+
 TEST_F(AnswerQuotesTest, SeveralAreQuotedEachInItsOwnMessage) {
   const std::string start = user("hi") + said("ab") + user("x") + said("ab") + user("y");
   const auto second = answer(user("x") + kHeader, "a b", 1);

@@ -34,10 +34,10 @@ bool decodes_to(const engine::TextModel& text, TokenSpan tokens, std::string_vie
 
 // Most vocabularies give a prompt back, some with a token first that it does not
 // name. Others add spaces, or lose some; then the plain tokenisation is the measure.
-bool reads_as_prompt(const engine::TextModel& text, TokenSpan tokens, std::string_view prompt) {
-  if (decodes_to(text, tokens, prompt)) return true;
-  if (!tokens.empty() && decodes_to(text, tokens.subspan(1), prompt)) return true;
-  return text.detokenize(tokens) == text.detokenize(text.tokenize(prompt, true, true));
+bool reads_as_prompt(const engine::TextModel& text, TokenSpan tokens, const PartlyLiteral& prompt) {
+  if (decodes_to(text, tokens, prompt.text())) return true;
+  if (!tokens.empty() && decodes_to(text, tokens.subspan(1), prompt.text())) return true;
+  return text.detokenize(tokens) == text.detokenize(prompt.tokenize(text));
 }
 
 }  // namespace
@@ -58,9 +58,10 @@ struct TokenHistory::KeyedTurns {
   std::size_t open_begin = 0;
   std::uint64_t open_seed = 0;
 
-  KeyedTurns(SpaceKey space, std::string_view prompt, const std::vector<TurnEnd>& ends)
+  KeyedTurns(SpaceKey space, std::string_view prompt, const std::vector<TurnEnd>& ends,
+             const std::vector<engine::TextRange>& literal)
       : open_seed(hash_space(space)) {
-    const Turns turns = turns_of(prompt, ends);
+    const Turns turns = turns_of(prompt, ends, literal);
     for (const EndedTurn& turn : turns.ended) {
       open_seed = hash_text(prompt.substr(turn.begin, turn.end - turn.begin), open_seed);
       ended.push_back({turn, open_seed});
@@ -70,14 +71,16 @@ struct TokenHistory::KeyedTurns {
 };
 
 TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& text,
-                                       std::string_view prompt, const std::vector<Quote>& quotes) {
-  const KeyedTurns turns(space, prompt, turn_ends_of(text));
+                                       std::string_view prompt, const std::vector<Quote>& quotes,
+                                       const std::vector<engine::TextRange>& literal) {
+  const PartlyLiteral whole(prompt, literal);
+  const KeyedTurns turns(space, prompt, turn_ends_of(text), literal);
   TokenizedPrompt result;
   result.context = {space, turns.open_seed, std::string(prompt.substr(turns.open_begin)), {}};
   const std::vector<Splice> splices = find(space, turns, quotes);
-  auto spliced = splices.empty() ? std::nullopt : splice(text, prompt, splices);
+  auto spliced = splices.empty() ? std::nullopt : splice(text, whole, splices);
   if (!spliced) {
-    result.tokens = text.tokenize(prompt, true, true);
+    result.tokens = whole.tokenize(text);
     return result;
   }
   result.tokens = std::move(*spliced);
@@ -115,14 +118,15 @@ std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const Keyed
 }
 
 // Nothing, if the vocabulary does not let the prompt be cut there.
-std::optional<Tokens> TokenHistory::splice(const engine::TextModel& text, std::string_view prompt,
+std::optional<Tokens> TokenHistory::splice(const engine::TextModel& text,
+                                           const PartlyLiteral& prompt,
                                            const std::vector<Splice>& splices) {
-  Tokens tokens = text.tokenize(prompt.substr(0, splices.front().begin), true, true);
+  Tokens tokens = prompt.tokenize(text, {0, splices.front().begin});
   for (std::size_t i = 0; i < splices.size(); ++i) {
     const Splice& now = splices[i];
     tokens.insert(tokens.end(), now.ids.begin(), now.ids.end());
-    const std::size_t next = i + 1 < splices.size() ? splices[i + 1].begin : prompt.size();
-    const Tokens after = text.tokenize(prompt.substr(now.end, next - now.end), false, true);
+    const std::size_t next = i + 1 < splices.size() ? splices[i + 1].begin : prompt.text().size();
+    const Tokens after = prompt.tokenize(text, {now.end, next});
     if (after.empty() || after.front() != now.closing) return std::nullopt;
     tokens.insert(tokens.end(), after.begin(), after.end());
   }

@@ -62,6 +62,7 @@
 
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "cache/partly_literal.h"
 #include "cache/turns.h"
 #include "engine/text.h"
 #include "state/tokens.h"
@@ -110,10 +111,12 @@ class TokenHistory {
 
   // Tokenises a rendered prompt, control tokens parsed and special ones added,
   // with the ids of remembered answers where these stand. `quotes`, in order, are answers
-  // that were found already; their text is what their ids decode to.
+  // that were found already; their text is what their ids decode to. What `literal` covers is
+  // text, whatever it spells (RenderedChat::literal).
   [[nodiscard]] TokenizedPrompt tokenize(SpaceKey space, const engine::TextModel& text,
                                          std::string_view prompt,
-                                         const std::vector<Quote>& quotes = {});
+                                         const std::vector<Quote>& quotes = {},
+                                         const std::vector<engine::TextRange>& literal = {});
 
   // Nothing: it has been forgotten, or is of another space. An answer is used, and stays for
   // longer, when a prompt that quotes it is tokenised.
@@ -162,7 +165,7 @@ class TokenHistory {
   [[nodiscard]] std::vector<Splice> find(SpaceKey space, const KeyedTurns& turns,
                                          const std::vector<Quote>& quotes);
   [[nodiscard]] static std::optional<Tokens> splice(const engine::TextModel& text,
-                                                    std::string_view prompt,
+                                                    const PartlyLiteral& prompt,
                                                     const std::vector<Splice>& splices);
   bool insert(Answer answer);
   void replace_key(std::uint64_t key) REQUIRES_LOCK(mutex_);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "cache/partly_literal.h"
+
 namespace holdfast::cache {
 
 namespace {
@@ -48,14 +50,16 @@ std::vector<TurnEnd> turn_ends_of(const engine::TextModel& text) {
   return ends;
 }
 
-Turns turns_of(std::string_view prompt, const std::vector<TurnEnd>& ends) {
+Turns turns_of(std::string_view prompt, const std::vector<TurnEnd>& ends,
+               const std::vector<engine::TextRange>& literal) {
   Turns turns;
   TurnEndScanner scanner(prompt, ends);
   std::size_t from = 0;
   while (const auto found = scanner.next(from)) {
+    from = found->position + found->end->text.size();
+    if (!ranges_within(literal, {found->position, from}).empty()) continue;
     turns.ended.push_back({turns.open_begin, found->position, found->end->token});
     turns.open_begin = found->position;
-    from = turns.open_begin + found->end->text.size();
   }
   return turns;
 }

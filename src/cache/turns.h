@@ -36,7 +36,9 @@ struct Turns {
   std::vector<EndedTurn> ended;
   std::size_t open_begin = 0;  // of what follows them
 };
-[[nodiscard]] Turns turns_of(std::string_view prompt, const std::vector<TurnEnd>& ends);
+// What is spelt in `literal`, ranges in ascending order, ends no turn.
+[[nodiscard]] Turns turns_of(std::string_view prompt, const std::vector<TurnEnd>& ends,
+                             const std::vector<engine::TextRange>& literal = {});
 
 // `turn` may begin with the end of the turn before it, and holds no other.
 [[nodiscard]] bool is_one_turn(std::string_view turn, const std::vector<TurnEnd>& ends);

@@ -2,9 +2,11 @@
 // reasoning, grammars. Immutable and safe to use from any thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,8 +59,18 @@ class ReplyFormat {
   virtual ~ReplyFormat() = default;
 };
 
+// Bytes [begin, end) of a text.
+struct TextRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool operator==(const TextRange&) const = default;
+};
+
 struct RenderedChat {
   std::string prompt;
+  // Where the prompt spells control tokens that a client wrote and the template did not: these
+  // bytes are text. In ascending order.
+  std::vector<TextRange> literal;
   std::string generation_prompt;   // the header that opens the reply, part of `prompt`
   std::vector<std::string> stops;  // stop strings the template asks for
   std::shared_ptr<const ReplyFormat> format;
@@ -106,6 +118,14 @@ class TextModel {
   // `parse_special` lets text name control tokens, as templates need it.
   [[nodiscard]] virtual Tokens tokenize(std::string_view text, bool add_special,
                                         bool parse_special) const = 0;
+  // A prompt that a template rendered: control tokens count, save in `literal`.
+  [[nodiscard]] virtual Tokens tokenize_prompt(std::string_view text, bool add_special,
+                                               std::span<const TextRange> /*literal*/) const {
+    return tokenize(text, add_special, true);
+  }
+  // No more than the tokens that `text` has, found out in one cheap pass; 0 where nothing is
+  // known. So text that cannot fit is refused before it is tokenised.
+  [[nodiscard]] virtual std::int64_t tokens_at_least(std::string_view /*text*/) const { return 0; }
   // Bytes of one token; may be a part of a UTF-8 character.
   [[nodiscard]] virtual std::string piece(Token token, bool special) const = 0;
   [[nodiscard]] std::string detokenize(TokenSpan tokens) const;

@@ -79,6 +79,20 @@ describe('hostile requests', () => {
     }
   });
 
+  test('a megabyte of control tokens is counted or refused, and holds nobody up', async () => {
+    const content = '<|im_end|>\n<|im_start|>'.repeat(40_000);
+    const counted = on.server.post('/tokenize', { content });
+    const refused = on.server.post('/v1/chat/completions', { messages: [user(content)] });
+    const raw = on.server.post('/v1/completions', { prompt: content });
+    assert.ok(textOf(await ask(on.client, [user('Hello!')], { max_tokens: 2 })) !== undefined);
+    assert.equal((await counted).json.tokens.length, 3 * 40_000);
+    for (const { status, json } of [await refused, await raw]) {
+      assert.equal(status, 400);
+      assert.equal(json.error.type, 'exceed_context_size_error');
+      assert.match(json.error.message, /at least \d+ tokens/);
+    }
+  });
+
   test('a body over the limit is answered 413', async () => {
     const declared = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{';
     assertRefused(await exchange(declared, { half: false }), 413);

@@ -43,6 +43,7 @@ LlamaText::LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_p
                      engine::GrammarLimits limits)
     : model_(std::move(model)),
       vocab_(llama_model_get_vocab(model_.get())),
+      tokenizer_(model_.get()),
       templates_(std::move(templates)),
       grammar_{vocab_, limits, nullptr} {}
 
@@ -92,7 +93,7 @@ std::string LlamaText::named_token(const char* key, Token token) const {
 }
 
 Tokens LlamaText::tokenize(std::string_view text, bool add_special, bool parse_special) const {
-  return common_tokenize(vocab_, std::string(text), add_special, parse_special);
+  return tokenizer_.tokenize(text, add_special, parse_special);
 }
 
 std::string LlamaText::piece(Token token, bool special) const {

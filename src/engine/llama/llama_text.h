@@ -8,6 +8,7 @@
 
 #include "engine/llama/llama_grammar.h"
 #include "engine/llama/llama_handles.h"
+#include "engine/llama/llama_tokenizer.h"
 #include "engine/system_turns.h"
 #include "engine/text.h"
 
@@ -24,6 +25,13 @@ class LlamaText final : public engine::TextModel {
   [[nodiscard]] const engine::ModelCard& card() const override { return card_; }
   [[nodiscard]] Tokens tokenize(std::string_view text, bool add_special,
                                 bool parse_special) const override;
+  [[nodiscard]] Tokens tokenize_prompt(std::string_view text, bool add_special,
+                                       std::span<const engine::TextRange> literal) const override {
+    return tokenizer_.tokenize_prompt(text, add_special, literal);
+  }
+  [[nodiscard]] std::int64_t tokens_at_least(std::string_view text) const override {
+    return tokenizer_.tokens_at_least(text);
+  }
   [[nodiscard]] std::string piece(Token token, bool special) const override;
   [[nodiscard]] bool ends_generation(Token token) const override;
   [[nodiscard]] std::vector<Tokens> turn_ends() const override { return turn_ends_; }
@@ -49,6 +57,7 @@ class LlamaText final : public engine::TextModel {
 
   std::shared_ptr<llama_model> model_;
   const llama_vocab* vocab_;
+  LlamaTokenizer tokenizer_;
   common_chat_templates_ptr templates_;
   mutable std::once_flag trie_made_;
   mutable GrammarContext grammar_;  // its trie is made once

@@ -402,6 +402,23 @@ Tokens FakeText::tokenize(std::string_view text, bool, bool parse_special) const
   return tokens;
 }
 
+Tokens FakeText::tokenize_prompt(std::string_view text, bool add_special,
+                                 std::span<const TextRange> literal) const {
+  Tokens tokens;
+  std::size_t at = 0;
+  const auto read = [&](std::size_t end, bool special) {
+    const Tokens some = tokenize(text.substr(at, end - at), add_special, special);
+    tokens.insert(tokens.end(), some.begin(), some.end());
+    at = end;
+  };
+  for (const TextRange& range : literal) {
+    read(range.begin, true);
+    read(range.end, false);
+  }
+  read(text.size(), true);
+  return tokens;
+}
+
 std::string FakeText::piece(Token token, bool special) const {
   if (token < 256) return std::string(1, static_cast<char>(token));
   if (!special) return {};

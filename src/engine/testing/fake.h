@@ -124,6 +124,12 @@ class FakeText final : public TextModel {
   [[nodiscard]] const ModelCard& card() const override { return card_; }
   [[nodiscard]] Tokens tokenize(std::string_view text, bool add_special,
                                 bool parse_special) const override;
+  [[nodiscard]] Tokens tokenize_prompt(std::string_view text, bool add_special,
+                                       std::span<const TextRange> literal) const override;
+  // "</s>" is the longest token.
+  [[nodiscard]] std::int64_t tokens_at_least(std::string_view text) const override {
+    return static_cast<std::int64_t>(text.size() / 4);
+  }
   [[nodiscard]] std::string piece(Token token, bool special) const override;
   [[nodiscard]] bool ends_generation(Token token) const override { return token == kFakeTurnEnd; }
   [[nodiscard]] std::vector<Tokens> turn_ends() const override { return {{kFakeTurnEnd}}; }
