@@ -84,6 +84,21 @@ HttpResponse with_fields(const HttpRequest& request, Answer answer) {
   return error.empty() ? response : error_response(error.get());
 }
 
+// What /tokenize was given: a text, or a chat, as its prompt is read.
+Tokens text_tokens(const Backend& backend, const JsonFields& fields) {
+  const bool add_special = fields.boolean("add_special").value_or(false);
+  const bool parse_special = fields.boolean("parse_special").value_or(true);
+  return backend.text->tokenize(fields.text("content").value_or(""), add_special, parse_special);
+}
+
+Result<Tokens> chat_tokens(const Backend& backend, const HttpRequest& request) {
+  auto chat = decode_chat_request(request.body, backend.defaults);
+  if (!chat) return chat.error();
+  const auto rendered = render_chat(backend, chat->input);
+  if (!rendered) return rendered.error();
+  return backend.text->tokenize_prompt(rendered->prompt, true, rendered->literal);
+}
+
 std::string escaped_for_html(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -221,12 +236,13 @@ HttpResponse list_slots(const Backend& backend) {
 
 HttpResponse tokenize(const Backend& backend, const HttpRequest& request) {
   return with_fields(request, [&](const JsonFields& fields) {
-    const std::string content = fields.text("content").value_or("");
-    const bool add_special = fields.boolean("add_special").value_or(false);
-    const bool parse_special = fields.boolean("parse_special").value_or(true);
     const bool with_pieces = fields.boolean("with_pieces").value_or(false);
+    const bool chat = !fields.has("content") && fields.array("messages") != nullptr;
+    const Result<Tokens> read =
+        chat ? chat_tokens(backend, request) : Result<Tokens>(text_tokens(backend, fields));
+    if (!read) return error_response(read.error());
     Json tokens = Json::array();
-    for (const Token token : backend.text->tokenize(content, add_special, parse_special)) {
+    for (const Token token : *read) {
       tokens.push_back(with_pieces ? token_piece(*backend.text, token) : Json(token));
     }
     return ok({{"tokens", std::move(tokens)}});

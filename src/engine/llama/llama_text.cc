@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/llama/content_marks.h"
 #include "engine/llama/llama_reply.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_schema.h"
@@ -61,6 +62,7 @@ Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama
   std::shared_ptr<LlamaText> text(new LlamaText(std::move(model), std::move(templates), limits));
   text->read_card(path);
   text->turn_ends_ = text->find_turn_ends();
+  text->turn_words_ = text->find_turn_words();
   text->system_turns_ = text->find_system_turns();
   return std::shared_ptr<const LlamaText>(text);
 }
@@ -126,6 +128,25 @@ std::vector<Tokens> LlamaText::find_turn_ends() const {
   return found;
 }
 
+// What ends a generation, and the control tokens of the headers that the template opens messages
+// with.
+std::vector<Token> LlamaText::find_turn_words() const {
+  std::vector<Token> words;
+  for (Token token = 0; token < llama_vocab_n_tokens(vocab_); ++token) {
+    if (ends_generation(token)) words.push_back(token);
+  }
+  engine::ChatInput probe;
+  probe.messages_json = R"([{"role":"user","content":"a"}])";
+  const auto chat = render(probe);
+  if (!chat) return words;
+  const auto& format = static_cast<const LlamaReplyFormat&>(*chat->format);
+  for (const auto& header : format.delimiters().delimiters) {
+    std::ranges::copy_if(header.tokens, std::back_inserter(words),
+                         [&](Token token) { return llama_vocab_is_control(vocab_, token); });
+  }
+  return words;
+}
+
 engine::SystemTurns LlamaText::find_system_turns() const {
   return engine::system_turns_of([this](const std::string& messages_json) {
     engine::ChatInput probe;
@@ -168,6 +189,7 @@ Result<engine::RenderedChat> LlamaText::render(const engine::ChatInput& input) c
     chat.generation_prompt = params.generation_prompt;
     chat.stops = params.additional_stops;
     chat.format = std::make_shared<const LlamaReplyFormat>(std::move(params), input, vocab_);
+    if (auto marked = mark_literals(input, chat); !marked) return marked.error();
     return chat;
   } catch (const std::exception& failure) {
     if (auto schema = find_bad_schema(input); !schema) return schema.error();
@@ -175,6 +197,25 @@ Result<engine::RenderedChat> LlamaText::render(const engine::ChatInput& input) c
         "messages",
         std::string("The chat template does not take these messages: ") + failure.what());
   }
+}
+
+// Throws what the library throws.
+Result<void> LlamaText::mark_literals(const engine::ChatInput& input,
+                                      engine::RenderedChat& chat) const {
+  ContentMarks marks(tokenizer_.special(), turn_words_);
+  const auto marked = marks.mark(input);
+  if (!marked) return {};
+  auto restored =
+      marks.restore(common_chat_templates_apply(templates_.get(), library_inputs(*marked)).prompt);
+  if (!restored || restored->text != chat.prompt) {
+    return invalid_argument(
+        "messages",
+        "The messages spell control tokens of this model, such as '" + card_.eos_text +
+            "', and its chat template changes such text, so that it cannot be told from the "
+            "template's own. Write these words in another way.");
+  }
+  chat.literal = std::move(restored->literal);
+  return {};
 }
 
 std::vector<MessageSpan> LlamaText::message_spans(const engine::RenderedChat& chat,

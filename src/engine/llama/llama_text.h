@@ -50,7 +50,10 @@ class LlamaText final : public engine::TextModel {
   void read_card(const std::string& path);
   [[nodiscard]] std::string named_token(const char* key, Token token) const;
   [[nodiscard]] std::vector<Tokens> find_turn_ends() const;
+  [[nodiscard]] std::vector<Token> find_turn_words() const;
   [[nodiscard]] engine::SystemTurns find_system_turns() const;
+  [[nodiscard]] Result<void> mark_literals(const engine::ChatInput& input,
+                                           engine::RenderedChat& chat) const;
   [[nodiscard]] common_chat_templates_inputs library_inputs(const engine::ChatInput& input) const;
 
   [[nodiscard]] const GrammarContext& grammar_context() const;
@@ -63,6 +66,7 @@ class LlamaText final : public engine::TextModel {
   mutable GrammarContext grammar_;  // its trie is made once
   engine::ModelCard card_;
   std::vector<Tokens> turn_ends_;
+  std::vector<Token> turn_words_;  // control tokens that open and close turns
   engine::SystemTurns system_turns_ = engine::SystemTurns::kInPlace;
 };
 
