@@ -66,19 +66,19 @@ TEST_F(HealthTest, AWorkerThatNeverComesIsToldToo) {
   EXPECT_EQ(health(slot_, 119'000.0).status, 200);
   const HttpResponse stuck = health(slot_, 121'000.0);
   EXPECT_EQ(stuck.status, 503);
-  EXPECT_NE(stuck.body.find("busy with one of them for 121 s"), std::string::npos) << stuck.body;
+  EXPECT_NE(stuck.body.find("have all been busy for 121 s"), std::string::npos) << stuck.body;
   released_.set_value();
 }
 
-TEST(WorkerProbeTest, TellsSinceWhenTheWorkerDidNotCome) {
-  boost::asio::thread_pool worker{1};
-  WorkerProbe probe(worker.get_executor());
+TEST(WorkerProbeTest, TellsSinceWhenNoWorkerCame) {
+  WorkerPool workers(1);
+  WorkerProbe probe(workers);
   std::promise<void> busy;
-  boost::asio::post(worker, [&] { busy.get_future().wait(); });
+  workers.post({"a client", false, [&](bool) { busy.get_future().wait(); }});
   EXPECT_EQ(probe.waiting_ms(), 0.0) << "it was asked just now";
   EXPECT_GT(probe.waiting_ms(), 0.0);
   busy.set_value();
-  worker.join();
+  workers.stop();
   EXPECT_EQ(probe.waiting_ms(), 0.0) << "it came";
 }
 

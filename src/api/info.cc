@@ -187,7 +187,7 @@ HttpResponse health(const BackendSlot& slot, double worker_ms) {
         "stuck", standing_json("stuck", pulse, worker_ms));
   }
   if (worker_ms > kWorkerMsMax) {
-    return unavailable("The worker that prepares requests has been busy with one of them for " +
+    return unavailable("The workers that prepare requests have all been busy for " +
                            std::to_string(std::lround(worker_ms / 1000.0)) + " s.",
                        "stuck", standing_json("stuck", pulse, worker_ms));
   }
