@@ -252,8 +252,8 @@ class HostileGrammars : public ::testing::Test {
     ASSERT_TRUE(engine.prefill(kSlot, prompt, engine::LogitsOf::kLastToken).ok());
     for (int i = 0; i < kTokens; ++i) {
       const auto sampled = engine.sample(kSlot, sampler);
-      const auto taken = sampled ? sampler.accept(sampled->token) : sampled.error();
       expect_bounded(*sampler.grammar());
+      const auto taken = sampled ? sampler.accept(sampled->token) : sampled.error();
       if (!taken) return expect_refusal(taken.error());
       if (model_->text->ends_generation(sampled->token)) return;
       const engine::DecodeStep step{kSlot, {&sampled->token, 1}};

@@ -101,7 +101,6 @@ bool LlamaGrammar::applies() const { return !given_up_ && !awaited_ && !reasonin
 
 Result<bool> LlamaGrammar::allows(Token token) {
   if (llama_vocab_is_eog(context_.vocab, token)) return matcher_.complete();
-  matcher_.begin_token();
   switch (matcher_.allows(token, context_.trie->piece(token))) {
     case Match::kYes: return true;
     case Match::kNo: return false;
@@ -111,7 +110,6 @@ Result<bool> LlamaGrammar::allows(Token token) {
 }
 
 Result<bool> LlamaGrammar::mask(std::vector<bool>& allowed) {
-  matcher_.begin_token();
   const Match any = matcher_.mask(*context_.trie, allowed);
   if (any == Match::kOverBudget) return over_budget();
   bool some = false;
@@ -150,10 +148,10 @@ Result<void> LlamaGrammar::take(Token token) {
   return Error{ErrorCode::kEngine, "The answer ended before its grammar did.", ""};
 }
 
+// Judging, masking and accepting a token share one budget; the next token has its own.
 Result<void> LlamaGrammar::read(Token token, std::string_view piece) {
-  matcher_.begin_token();
   switch (matcher_.accept(token, piece)) {
-    case Match::kYes: return {};
+    case Match::kYes: matcher_.begin_token(); return {};
     case Match::kOverBudget: return over_budget();
     case Match::kNo: break;
   }
