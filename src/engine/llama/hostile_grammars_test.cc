@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -232,6 +233,7 @@ class HostileGrammars : public ::testing::Test {
                     const std::function<Result<std::unique_ptr<engine::Sampler>>()>& make) {
     SCOPED_TRACE(hostile.name);
     const std::size_t before = memory_now();
+    const std::clock_t begun = std::clock();
     auto sampler = make();
     if (sampler) {
       follow(static_cast<LlamaSampler&>(**sampler));
@@ -241,7 +243,8 @@ class HostileGrammars : public ::testing::Test {
     }
     sampler = Error{};
     EXPECT_LE(peak_memory() - before, kMemoryMax);
-    std::cout << ((peak_memory() - before) >> 10U) << " KiB  " << hostile.name << "\n";
+    std::cout << ((peak_memory() - before) >> 10U) << " KiB, "
+              << (std::clock() - begun) * 1000 / CLOCKS_PER_SEC << " ms  " << hostile.name << "\n";
   }
 
   static void follow(LlamaSampler& sampler) {
