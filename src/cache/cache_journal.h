@@ -106,7 +106,7 @@ class CacheJournal {
   virtual void bring_in(SlotId, const SlotState&) {}
   virtual void erase(SlotId) {}
   virtual void keep_idle() {}
-  virtual void clear() {}
+  virtual void clear(const std::optional<SpaceKey>&) {}  // nothing: all spaces
   virtual void distrust() {}
 
   // -- by the scheduler ----------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -106,8 +107,8 @@ class ColdTier {
   [[nodiscard]] virtual std::shared_ptr<Pending<Brought>> bring(tier::StoreMatch match,
                                                                 ColdChoice choice) = 0;
   virtual void persist(KeptPath path) = 0;
-  // Drops everything that is there, and that waits.
-  virtual void clear() = 0;
+  // Drops everything that is there, and that waits; or what is of one space.
+  virtual void clear(const std::optional<SpaceKey>& only) = 0;
   // States of this space are wrong, and those of others that were used since the start may be: none
   // of them is offered again, and what waits is not written.
   virtual void distrust(SpaceKey space, const std::string& why) = 0;

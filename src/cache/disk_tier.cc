@@ -44,9 +44,9 @@ void DiskTier::persist(KeptPath path) {
   thread_.wake();
 }
 
-void DiskTier::clear() {
-  behind_.forget_waiting();
-  ask([this] { behind_.clear_store(); });
+void DiskTier::clear(const std::optional<SpaceKey>& only) {
+  behind_.forget_waiting(only);
+  ask([this, only] { behind_.clear_store(only); });
 }
 
 void DiskTier::distrust(SpaceKey space, const std::string& why) {

@@ -80,7 +80,7 @@ class DiskTier final : public ColdTier {
   void persist(KeptPath path) override;
   // Drops everything that is there, and that waits. Done when what is asked after it is done;
   // status() says what it left.
-  void clear() override;
+  void clear(const std::optional<SpaceKey>& only) override;
   void distrust(SpaceKey space, const std::string& why) override;
   void set_busy(bool busy) { behind_.set_busy(busy); }
 

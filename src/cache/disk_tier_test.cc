@@ -302,7 +302,7 @@ TEST_F(DiskTierTest, AnythingAtAnyTime) {
           if (!looks.empty()) looks.back()->give_up();
           break;
         default:
-          if (random() % 10 == 0) tier_->clear();
+          if (random() % 10 == 0) tier_->clear(std::nullopt);
           EXPECT_EQ(tier_->check(), std::vector<std::string>{});
       }
     }

@@ -38,7 +38,10 @@ class PathQueue {
   enum class Take { kRested, kAny };
   // The first that has rested; where that is asked for and none has, the first.
   [[nodiscard]] std::optional<KeptPath> take(TimePoint now, Take which);
-  void clear() { paths_.clear(); }
+  // Of all spaces, or of one.
+  void clear(const std::optional<SpaceKey>& only) {
+    std::erase_if(paths_, [&](const KeptPath& path) { return !only || path.space == *only; });
+  }
 
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
   [[nodiscard]] ByteCount bytes() const;

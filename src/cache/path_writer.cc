@@ -107,9 +107,12 @@ void PathWriter::give_up(const std::string& why, ByteCount place_bytes) {
   not_written_.given_up.why = why;
 }
 
-void PathWriter::drop() {
-  waypoints_left_.clear();
-  at_hand_.reset();
+void PathWriter::drop(const std::optional<SpaceKey>& only) {
+  const auto goes = [&](const std::unique_ptr<PathProgress>& one) {
+    return !only || one->path().space == *only;
+  };
+  std::erase_if(waypoints_left_, goes);
+  if (at_hand_ && goes(at_hand_)) at_hand_.reset();
 }
 
 ByteCount PathWriter::bytes_left() const {

@@ -55,8 +55,8 @@ class PathWriter {
   void begin(KeptPath path);
   // One blob of the path at hand, or of one that waits with its waypoints. False: there is nothing.
   bool write_next();
-  // Nothing of what was begun is written any more.
-  void drop();
+  // Nothing of what was begun is written any more; of all spaces, or of one.
+  void drop(const std::optional<SpaceKey>& only = std::nullopt);
 
   [[nodiscard]] bool has_path() const { return at_hand_ != nullptr; }
   [[nodiscard]] bool has_waypoints() const { return !waypoints_left_.empty(); }

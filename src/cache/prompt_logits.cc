@@ -64,6 +64,16 @@ void PromptLogits::clear() {
   bytes_ = 0;
 }
 
+ByteCount PromptLogits::clear(SpaceKey space) {
+  const ByteCount before = bytes_;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (entry->key.space == space) drop(entry);
+    entry = next;
+  }
+  return before - bytes_;
+}
+
 std::vector<std::string> PromptLogits::check() const {
   std::vector<std::string> violations;
   ByteCount bytes = 0;

@@ -63,6 +63,8 @@ class PromptLogits {
   // Takes the room of older ones, and of nothing else: where there is none, they are not held.
   void put(const EndKey& key, LogitsPtr logits);
   void clear();
+  // Of one space. Returns the bytes freed.
+  ByteCount clear(SpaceKey space);
 
   [[nodiscard]] ByteCount bytes() const { return bytes_; }
   [[nodiscard]] std::vector<std::string> check() const;

@@ -103,6 +103,11 @@ void ReceiptLog::clear() {
   receipts_.clear();
 }
 
+void ReceiptLog::clear(const std::string& tenant) {
+  const MutexLock lock(mutex_);
+  std::erase_if(receipts_, [&](const Receipt& held) { return held.tenant == tenant; });
+}
+
 std::vector<Receipt> ReceiptLog::latest(std::size_t limit, const std::string& tenant,
                                         const std::string& session) const {
   const MutexLock lock(mutex_);

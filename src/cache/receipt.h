@@ -144,8 +144,9 @@ class ReceiptLog {
   [[nodiscard]] bool has_session_of(const Receipt& receipt) const;
   // How many sessions of all tenants have begun a request since then.
   [[nodiscard]] std::size_t sessions_since(std::int64_t unix_ms) const;
-  // A receipt quotes its prompt.
+  // A receipt quotes its prompt. Of everybody, or of one tenant.
   void clear();
+  void clear(const std::string& tenant);
 
  private:
   const std::size_t capacity_;

@@ -80,6 +80,7 @@ class RoomMaker {
   // Drops all bytes and forgets all tokens. Returns the bytes freed.
   // REQUIRES: nothing is pinned, here and below.
   ByteCount clear();
+  ByteCount clear(SpaceKey space) { return tree_.forget_space(space); }  // of one space
   // Drops all bytes, remembers the tokens, and takes no more: from now on it is as one with a
   // budget of 0.
   void retire(tree::Tick now);

@@ -22,8 +22,13 @@ void SeenTokens::note(LiveSlot& held) {
   forget_beyond_limits(*tree_, core_.options.memory);
 }
 
-void SeenTokens::clear() {
-  if (tree_) tree_->trim_ghost(0);
+void SeenTokens::clear(const std::optional<SpaceKey>& only) {
+  if (!tree_) return;
+  if (only) {
+    tree_->forget_space(*only);
+  } else {
+    tree_->trim_ghost(0);
+  }
 }
 
 std::vector<std::string> SeenTokens::check() const {

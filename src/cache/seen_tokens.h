@@ -31,7 +31,8 @@ class SeenTokens {
   [[nodiscard]] Tokens continuation(const tree::Match& match, TokenPos most) const;
   // The slot's tokens stay known.
   void note(LiveSlot& held);
-  void clear();
+  // Of all spaces, or of one.
+  void clear(const std::optional<SpaceKey>& only);
   // Remembered beside memory.
   [[nodiscard]] std::uint64_t tokens() const { return tree_ ? tree_->counts().ghost_tokens : 0; }
   [[nodiscard]] std::vector<std::string> check() const;

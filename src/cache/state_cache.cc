@@ -22,6 +22,21 @@ bool is_filed(const CacheCore& core, const LiveSlot& held) {
          common_prefix(above, core.slots.keys(held)) >= held.filed.length;
 }
 
+// A slot at work keeps its state, and what it has given to memory is to be given again.
+void empty_idle_slots(CacheCore& core, Checkpointer& checkpointer, LiveStates& live,
+                      const std::optional<SpaceKey>& only) {
+  for (const SlotId slot : core.slots.all()) {
+    LiveSlot& held = core.slots[slot];
+    if (only && held.space != *only) continue;
+    checkpointer.places().shorten(slot, 0);
+    held.stored_upto = 0;
+    if (held.postponed) held.postponed->rows = 0;
+    if (!held.idle()) continue;
+    core.engine.clear(slot);
+    live.forget(slot);
+  }
+}
+
 }  // namespace
 
 StateCache::StateCache(const CacheWorld& world, const CacheOptions& options, CacheJournal* journal)
@@ -59,8 +74,9 @@ CacheStatus StateCache::status() const {
   return status;
 }
 
-ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::TimePoint now) const {
-  const tree::HeldConversations held = core_.memory.tree().conversations(most);
+ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::TimePoint now,
+                                              const std::optional<SpaceKey>& only) const {
+  const tree::HeldConversations held = core_.memory.tree().conversations(most, only);
   ConversationsStatus status{
       .count = held.count, .own = held.own, .shared = held.shared, .latest = {}};
   const double now_ms = env::ms_between(starter_.started(), now);
@@ -79,22 +95,16 @@ ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::Time
   return status;
 }
 
-ByteCount StateCache::clear() {
-  const JournaledCall call(core_.journal, [](CacheJournal& to) { to.clear(); });
-  const ByteCount places = checkpointer_.places().clear();
-  for (const SlotId slot : core_.slots.all()) {
-    LiveSlot& held = core_.slots[slot];
-    held.stored_upto = 0;
-    if (held.postponed) held.postponed->rows = 0;
-    if (!held.idle()) continue;
-    core_.engine.clear(slot);
-    live_.forget(slot);
-  }
-  if (core_.lower != nullptr) core_.lower->clear();
+ByteCount StateCache::clear(const std::optional<SpaceKey>& only) {
+  const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.clear(only); });
+  const ByteCount places = checkpointer_.places().bytes();
+  empty_idle_slots(core_, checkpointer_, live_, only);
+  if (core_.lower != nullptr) core_.lower->clear(only);
   const ByteCount logits = core_.ends.bytes();
-  core_.ends.clear();
-  seen_.clear();
-  return places + logits + core_.memory.room.clear();
+  only ? (void)core_.ends.clear(*only) : core_.ends.clear();
+  seen_.clear(only);
+  const ByteCount beside = places + logits - checkpointer_.places().bytes() - core_.ends.bytes();
+  return beside + (only ? core_.memory.room.clear(*only) : core_.memory.room.clear());
 }
 
 void StateCache::distrust(SpaceKey space, const std::string& why) {

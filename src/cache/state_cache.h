@@ -31,6 +31,7 @@
 // One owning thread, that of the engine.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,10 +81,13 @@ class StateCache {
   [[nodiscard]] CacheStatus status() const;
   // The conversations that memory holds, and at most this many of them that were used last. Walks
   // all that is held: for whoever asks, not for every round.
-  [[nodiscard]] ConversationsStatus conversations(std::size_t most,
-                                                  env::Clock::TimePoint now) const;
-  // Returns the bytes that this frees.
-  ByteCount clear();
+  // `only`: those of one space.
+  [[nodiscard]] ConversationsStatus conversations(
+      std::size_t most, env::Clock::TimePoint now,
+      const std::optional<SpaceKey>& only = std::nullopt) const;
+  // Forgets everything, or everything of one space: states in memory, in idle slots and below, and
+  // tokens. Returns the bytes that this frees.
+  ByteCount clear(const std::optional<SpaceKey>& only = std::nullopt);
   // A state of this space was computed again and came out otherwise (serve/prover.h). Whatever may
   // have come of it goes: memory, idle slots, and what the tier below has of the space. From now on
   // nothing is restored; slots go on from what they hold.

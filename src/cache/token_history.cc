@@ -218,6 +218,15 @@ void TokenHistory::clear() {
   bytes_ = 0;
 }
 
+void TokenHistory::clear(SpaceKey space) {
+  const MutexLock lock(mutex_);
+  for (auto answer = by_use_.begin(); answer != by_use_.end();) {
+    const auto next = std::next(answer);
+    if (answer->space == space) erase(answer);
+    answer = next;
+  }
+}
+
 HistoryUsage TokenHistory::usage() const {
   const MutexLock lock(mutex_);
   return {by_use_.size(), bytes_};

@@ -141,6 +141,8 @@ class TokenHistory {
   std::function<void(const tier::RememberedAnswer&)> on_remembered;
 
   void clear();
+  // Forgets the answers of one space.
+  void clear(SpaceKey space);
   [[nodiscard]] HistoryUsage usage() const;
   // What remembering an answer of `tokens` ids costs.
   [[nodiscard]] static ByteCount cost(std::size_t tokens);

@@ -29,9 +29,9 @@ void WriteBehind::persist(KeptPath path) {
   if (paths_.add(std::move(path), clock_.now())) ++published_.paths_lost;
 }
 
-void WriteBehind::forget_waiting() {
+void WriteBehind::forget_waiting(const std::optional<SpaceKey>& only) {
   const MutexLock lock(mutex_);
-  paths_.clear();
+  paths_.clear(only);
 }
 
 void WriteBehind::hurry() {
@@ -90,15 +90,19 @@ void WriteBehind::distrust(const std::set<SpaceKey>& spaces, const std::string& 
   for (const SpaceKey space : spaces) store_.distrust(space, why);
 }
 
-void WriteBehind::clear_store() {
-  writer_.drop();
-  publish();
+std::string WriteBehind::drop_stored(const std::optional<SpaceKey>& only) {
+  if (only)
+    return store_.drop_space(*only) ? "some states stay: " + store_.stats().last_failure : "";
   store_.shrink_to(0, clock_.unix_ms());
-  std::string left;
-  if (store_.role() != tier::StoreRole::kWriter) {
-    left = "another server writes to the cache folder, and what is there stays";
-  } else {
-    if (store_.stats().bytes() > 0) left = "some states stay: " + store_.stats().last_failure;
+  return store_.stats().bytes() > 0 ? "some states stay: " + store_.stats().last_failure : "";
+}
+
+void WriteBehind::clear_store(const std::optional<SpaceKey>& only) {
+  writer_.drop(only);
+  publish();
+  std::string left = "another server writes to the cache folder, and what is there stays";
+  if (store_.role() == tier::StoreRole::kWriter) {
+    left = drop_stored(only);
     const Result<void> rest = events_.cleared ? events_.cleared() : Result<void>{};
     if (!rest) left = rest.error().message;
   }

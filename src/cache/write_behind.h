@@ -53,8 +53,8 @@ class WriteBehind {
 
   // -- any thread ---------------------------------------------------------------
   void persist(KeptPath path);
-  // What has not been begun is not written.
-  void forget_waiting();
+  // What has not been begun is not written; of all spaces, or of one.
+  void forget_waiting(const std::optional<SpaceKey>& only = std::nullopt);
   // From now on paths need not rest, and nothing is paced.
   void hurry();
   void set_busy(bool busy) { busy_ = busy; }
@@ -69,9 +69,9 @@ class WriteBehind {
   [[nodiscard]] bool ready() const;
   // One blob, if there is one to be written.
   bool work();
-  // Nothing of what was begun is written any more, and the store drops all that it has. What it
-  // leaves is told by status().
-  void clear_store();
+  // Nothing of what was begun is written any more, and the store drops all that it has; or what is
+  // of one space. What it leaves is told by status().
+  void clear_store(const std::optional<SpaceKey>& only);
   // Nothing of what was begun is written any more, and what these spaces have is not offered.
   void distrust(const std::set<SpaceKey>& spaces, const std::string& why);
   // Tells everyone how things stand.
@@ -82,6 +82,8 @@ class WriteBehind {
 
  private:
   [[nodiscard]] std::optional<KeptPath> next_path();
+  // What the store has left of what it was to drop, and why; empty: nothing.
+  [[nodiscard]] std::string drop_stored(const std::optional<SpaceKey>& only);
 
   tier::BlobStore& store_;
   const env::Clock& clock_;

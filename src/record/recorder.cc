@@ -107,6 +107,11 @@ void CacheRecorder::close() {
   if (call != nullptr && !gathered) writer_.write(*call);
 }
 
+void CacheRecorder::clear(const std::optional<SpaceKey>& only) {
+  open(only ? EventKind::kClearSpace : EventKind::kClear);
+  if (only && recording()) notes_.call().space = space_of(*only);
+}
+
 void CacheRecorder::introduce(const cache::Prompt& prompt) {
   if (!recording() || !prompts_.insert(prompt.number).second) return;
   write_decoded();

@@ -80,7 +80,7 @@ class CacheRecorder final : public cache::CacheJournal {
   void bring_in(SlotId slot, const cache::SlotState& state) override;
   void erase(SlotId slot) override { open(EventKind::kErase, slot); }
   void keep_idle() override { open(EventKind::kKeepIdle); }
-  void clear() override { open(EventKind::kClear); }
+  void clear(const std::optional<SpaceKey>& only) override;
   void distrust() override { open(EventKind::kDistrust); }
   [[nodiscard]] bool wants_text() const override { return recording() && !options_.private_form; }
   void finished(const cache::FinishedRequest& over, const cache::CacheStatus& status) override;

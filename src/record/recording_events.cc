@@ -28,12 +28,12 @@ bool has_world(EventKind kind) {
 }  // namespace
 
 const char* event_kind_name(EventKind kind) {
-  constexpr std::array<const char*, 27> kNames = {
-      "opened",      "prompt",         "plan",      "wait",     "ask below", "go on",
-      "begin",       "before chunk",   "prefilled", "decoded",  "emptied",   "end",
-      "called tool", "speed",          "copy out",  "bring in", "erase",     "keep idle",
-      "clear",       "receipt",        "dropped",   "forget",   "done",      "distrust",
-      "postponed",   "copy postponed", "one-off"};
+  constexpr std::array<const char*, 28> kNames = {
+      "opened",      "prompt",         "plan",      "wait",       "ask below", "go on",
+      "begin",       "before chunk",   "prefilled", "decoded",    "emptied",   "end",
+      "called tool", "speed",          "copy out",  "bring in",   "erase",     "keep idle",
+      "clear",       "receipt",        "dropped",   "forget",     "done",      "distrust",
+      "postponed",   "copy postponed", "one-off",   "clear space"};
   const auto index = static_cast<std::size_t>(kind) - 1;
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -189,6 +189,10 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
       slots_.clear();
       break;
     case EventKind::kDone: out.byte(static_cast<std::uint8_t>(event.done)); break;
+    case EventKind::kClearSpace:
+      out.number(event.space.high);
+      out.number(event.space.low);
+      break;
     case EventKind::kOpened:
     case EventKind::kAskBelow:
     case EventKind::kKeepIdle:
@@ -348,6 +352,10 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
       slots_.clear();
       break;
     case EventKind::kDone: event.done = get_enum(in, DoneReason::kTooManyTokens); break;
+    case EventKind::kClearSpace:
+      event.space.high = in.number();
+      event.space.low = in.number();
+      break;
     case EventKind::kOpened:
     case EventKind::kAskBelow:
     case EventKind::kKeepIdle:

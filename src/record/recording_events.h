@@ -74,8 +74,9 @@ enum class EventKind : std::uint8_t {
   kPostponed,      // as kPrefilled, but the checkpoint there is taken later
   kCopyPostponed,  // part of that checkpoint is copied, or all of it
   kOneOff,         // the request, which begins next, is one (plan/one_offs.h)
+  kClearSpace,     // as kClear, of one space
 };
-inline constexpr auto kEventKindLast = EventKind::kOneOff;
+inline constexpr auto kEventKindLast = EventKind::kClearSpace;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {

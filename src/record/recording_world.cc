@@ -201,7 +201,7 @@ class RecordedBelow final : public cache::ColdTier {
     return inner_.bring(std::move(match), std::move(choice));
   }
   void persist(cache::KeptPath path) override { inner_.persist(std::move(path)); }
-  void clear() override { inner_.clear(); }
+  void clear(const std::optional<SpaceKey>& only) override { inner_.clear(only); }
   void distrust(SpaceKey space, const std::string& why) override { inner_.distrust(space, why); }
 
  private:

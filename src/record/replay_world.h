@@ -149,7 +149,7 @@ class ReplayBelow final : public cache::ColdTier {
     return std::make_shared<cache::Pending<cache::Brought>>();
   }
   void persist(cache::KeptPath) override {}
-  void clear() override {}
+  void clear(const std::optional<SpaceKey>&) override {}
   void distrust(SpaceKey, const std::string&) override {}
 
  private:

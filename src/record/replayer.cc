@@ -95,6 +95,7 @@ class Replayer {
     switch (event.kind) {
       case EventKind::kKeepIdle: (void)cache_->live().keep_idle(); return true;
       case EventKind::kClear: (void)cache_->clear(); return true;
+      case EventKind::kClearSpace: (void)cache_->clear(event.space); return true;
       case EventKind::kDistrust:
         if (!slots_.all_idle()) return false;
         cache_->distrust({}, "");

@@ -15,24 +15,25 @@ cache::CacheStatus CacheCommands::status() const {
   return status;
 }
 
-void CacheCommands::clear(Answer<ByteCount> answer) {
-  if (!inbox_.post([this, answer] { clear_now(answer); })) answer(stopping_error());
+void CacheCommands::clear(const std::optional<CacheOwner>& whose, Answer<ByteCount> answer) {
+  if (!inbox_.post([this, whose, answer] { clear_now(whose, answer); })) answer(stopping_error());
 }
 
 // The history first: below, the answers are rewritten as it remembers them.
-void CacheCommands::clear_now(const Answer<ByteCount>& answer) {
-  ends_.forget_all();
-  const ByteCount freed = core_.cache.clear();
+void CacheCommands::clear_now(const std::optional<CacheOwner>& whose,
+                              const Answer<ByteCount>& answer) {
+  whose ? ends_.forget(whose->space, whose->tenant) : ends_.forget_all();
+  const ByteCount freed = core_.cache.clear(whose ? std::optional(whose->space) : std::nullopt);
   core_.publish();  // the next look sees it
   if (lower_ == nullptr) return answer(freed);
   lower_->ask([answer, freed] { answer(freed); });
 }
 
-void CacheCommands::list_conversations(std::size_t most,
-                                       Answer<cache::ConversationsStatus> answer) {
-  const auto list = [this, most, answer] {
+void CacheCommands::list_conversations(std::size_t most, Answer<cache::ConversationsStatus> answer,
+                                       const std::optional<SpaceKey>& only) {
+  const auto list = [this, most, answer, only] {
     core_.publish();  // of the same moment
-    answer(core_.cache.conversations(most, core_.clock.now()));
+    answer(core_.cache.conversations(most, core_.clock.now(), only));
   };
   if (!inbox_.post_glance(list)) answer(stopping_error());
 }

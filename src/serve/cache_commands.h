@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "cache/cache_status.h"
 #include "cache/conversation_status.h"
@@ -15,6 +17,12 @@
 #include "serve/request_ends.h"
 
 namespace holdfast::serve {
+
+// Whose states and receipts: those of one tenant.
+struct CacheOwner {
+  SpaceKey space;
+  std::string tenant;
+};
 
 class CacheCommands {
  public:
@@ -28,17 +36,20 @@ class CacheCommands {
   // answer is how many bytes of memory that freed, when all of it is done: on the thread of the
   // tier below where there is one. kUnavailable once the server stops; none comes where the tier
   // below is stopped first.
-  void clear(Answer<ByteCount> answer);
+  void clear(Answer<ByteCount> answer) { clear(std::nullopt, std::move(answer)); }
+  // The same of one tenant; nothing: of all.
+  void clear(const std::optional<CacheOwner>& whose, Answer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
-  // round. kUnavailable once the server stops.
-  void list_conversations(std::size_t most, Answer<cache::ConversationsStatus> answer);
+  // round; of all, or of one space. kUnavailable once the server stops.
+  void list_conversations(std::size_t most, Answer<cache::ConversationsStatus> answer,
+                          const std::optional<SpaceKey>& only = std::nullopt);
   // This many tokens at most of a conversation lie below memory too, as far as is known without
   // looking there. Nothing: there is no such tier, or another server writes to it.
   [[nodiscard]] std::optional<TokenPos> tokens_below(
       const cache::ConversationStatus& conversation) const;
 
  private:
-  void clear_now(const Answer<ByteCount>& answer);
+  void clear_now(const std::optional<CacheOwner>& whose, const Answer<ByteCount>& answer);
 
   LoopCore& core_;
   Inbox& inbox_;

@@ -69,6 +69,7 @@ void LoopCore::publish() {
     if (slot.idle()) continue;
     out.prefilling = reading(slot);
     out.request_id = slot.job->input.id;
+    out.client = slot.job->input.client;
     out.prompt_tokens = slot.job->prompt_length();
     out.prompt_processed = std::min(length(slot.id), slot.job->prompt_length());
     out.predicted = slot.job->timings.predicted_tokens;

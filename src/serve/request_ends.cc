@@ -130,4 +130,9 @@ void RequestEnds::forget_all() {
   receipts_.clear();
 }
 
+void RequestEnds::forget(SpaceKey space, const std::string& tenant) {
+  if (history_ != nullptr) history_->clear(space);
+  receipts_.clear(tenant);
+}
+
 }  // namespace holdfast::serve

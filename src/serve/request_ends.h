@@ -37,8 +37,9 @@ class RequestEnds {
   void drop(const Job& job, const Error& error);
   // The answer to this request called a tool: its client will soon be back.
   void note_tool_call(const std::string& request_id);
-  // Forgets all answers and receipts.
+  // Forgets all answers and receipts; or those of one tenant.
   void forget_all();
+  void forget(SpaceKey space, const std::string& tenant);
 
   [[nodiscard]] cache::ReceiptLog& receipts() { return receipts_; }
   [[nodiscard]] const cache::ReceiptLog& receipts() const { return receipts_; }

@@ -22,6 +22,7 @@ struct SlotStatus {
   bool busy = false;
   bool prefilling = false;
   std::string request_id;
+  std::string client;  // GenerateRequest::client
   TokenPos tokens_held = 0;
   TokenPos prompt_tokens = 0;
   TokenPos prompt_processed = 0;

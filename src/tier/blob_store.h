@@ -135,6 +135,9 @@ class BlobStore {
   // again.
   virtual void distrust(SpaceKey space, const std::string& why) = 0;
 
+  // Drops what is held of this space. False: nothing of it stays.
+  [[nodiscard]] virtual bool drop_space(SpaceKey space) = 0;
+
   // They were useful now.
   virtual void touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;
   // They are part of what is put at this moment, and worth this much from now on.

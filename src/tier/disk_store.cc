@@ -130,6 +130,17 @@ ByteCount DiskStore::shrink_to(ByteCount bytes, std::int64_t now_ms) {
   return before - shelf_.stats.bytes();
 }
 
+bool DiskStore::drop_space(SpaceKey space) {
+  std::vector<BlobKey> keys;
+  ByteCount bytes = 0;
+  for (const BlobSummary& blob : shelf_.list()) {
+    if (blob.space != space) continue;
+    keys.push_back(blob.key);
+    bytes += blob.bytes;
+  }
+  return !keys.empty() && (!writes() || shelf_.drop(keys, bytes) < bytes);
+}
+
 void DiskStore::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {
   shelf_.see(now_ms);
   if (!writes()) return;

@@ -568,5 +568,20 @@ TEST_F(DiskStoreTest, AFullFolderDistrustsTheSame) {
   EXPECT_LE(store_->stats().bytes(), store_->budget());
 }
 
+TEST_F(DiskStoreTest, OneSpaceIsDroppedAndOthersStay) {
+  const BlobMaker other({7, 9}, counting(200));
+  put(maker_.rows({0, 300}));
+  put(maker_.place(290));
+  put(other.rows({0, 200}));
+  EXPECT_FALSE(store_->drop_space(kSpace)) << "nothing of it stays";
+  expect_sound();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(store_->lookup(kSpace, maker_.path()).covered, 0);
+    EXPECT_EQ(store_->lookup({7, 9}, other.path()).covered, 200);
+    EXPECT_EQ(store_->stats().quarantine_files, 0U);
+    reopen();
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::tier

@@ -165,6 +165,9 @@ class TokenTree {
   // Forgets the oldest leaves of the ghost until it has at most `tokens_max`
   // tokens. Returns how many tokens were forgotten.
   std::uint64_t trim_ghost(std::uint64_t tokens_max);
+  // Drops all bytes of one space and forgets its tokens. Returns the bytes freed.
+  // REQUIRES: nothing of it is pinned.
+  ByteCount forget_space(SpaceKey space);
 
   // -- count, all O(1) ---------------------------------------------------------
   [[nodiscard]] const ByteTotals& bytes(ByteKind kind) const;
@@ -175,7 +178,9 @@ class TokenTree {
   // -- tell (token_tree_conversations.cc) ---------------------------------------
   // What conversations hold, and those that were used last. O(nodes with bytes, and their blocks).
   // The sum of what they own and of what they share is bytes().
-  [[nodiscard]] HeldConversations conversations(std::size_t most) const;
+  // `only`: those of one space; what they share with others is their own then.
+  [[nodiscard]] HeldConversations conversations(
+      std::size_t most, const std::optional<SpaceKey>& only = std::nullopt) const;
 
   // Violations of TREE-1..TREE-13, each beginning with its number. O(size); for tests.
   [[nodiscard]] std::vector<std::string> check() const;

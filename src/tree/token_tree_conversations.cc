@@ -139,8 +139,11 @@ class Count {
 
 }  // namespace
 
-HeldConversations TokenTree::conversations(std::size_t most) const {
-  return Count(core_->nodes().roots()).told(most);
+HeldConversations TokenTree::conversations(std::size_t most,
+                                           const std::optional<SpaceKey>& only) const {
+  if (!only) return Count(core_->nodes().roots()).told(most);
+  const Node* const root = core_->nodes().find_root(*only);
+  return root == nullptr ? HeldConversations{} : Count({root}).told(most);
 }
 
 }  // namespace holdfast::tree

@@ -74,4 +74,17 @@ std::uint64_t TokenTree::trim_ghost(std::uint64_t tokens_max) {
   return before - core_->nodes().token_count();
 }
 
+ByteCount TokenTree::forget_space(SpaceKey space) {
+  const ByteCount before = bytes().resident;
+  while (const Node* const root = core_->nodes().find_root(space)) {
+    Node* leaf = root->children.all().begin()->node;
+    while (!leaf->children.empty()) leaf = leaf->children.all().begin()->node;
+    // The rows of a leaf end with it, so that no ghost is parted from it below.
+    if (leaf->state.snapshot) core_->states().detach(*leaf);
+    if (!leaf->state.row.empty()) core_->states().drop_rows(*leaf, 0);
+    core_->remove_leaf(*leaf);
+  }
+  return before - bytes().resident;
+}
+
 }  // namespace holdfast::tree

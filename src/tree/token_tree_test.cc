@@ -249,5 +249,29 @@ TEST_F(TREE6, CommittingTwiceIsCommittingOnce) {
   expect_sound(tree);
 }
 
+class ForgetSpace : public TokenTreeFixture {};
+
+TEST_F(ForgetSpace, ForgetsAllOfOneSpaceAndNothingOfAnother) {
+  TokenTree tree(kHybrid);
+  const std::string path(100, 'x');
+  const Given given{.blocks = {make_block(0, 64), make_block(64, 100)},
+                    .snapshots = {make_snapshot(70), make_snapshot(100)},
+                    .marks = {{80, Hint::kMessageEnd}}};
+  commit(tree, path, given);
+  commit(tree, path.substr(0, 90) + "a branch", {});
+  const Tokens other = letters("another's");
+  tree.commit({.space = SpaceKey{7, 9}, .tokens = other, .now = ++now_});
+  const ByteCount held = tree.bytes().resident;
+  EXPECT_EQ(tree.conversations(10, SpaceKey{7, 9}).count, 0U) << "it holds no bytes";
+  EXPECT_EQ(tree.conversations(10, kSpace).count, tree.conversations(10).count);
+  EXPECT_GT(held, 0U);
+  EXPECT_EQ(tree.forget_space(kSpace), held);
+  expect_sound(tree);
+  EXPECT_EQ(tree.bytes().resident, 0U);
+  EXPECT_EQ(tree.match(kSpace, letters(path)).matched, 0);
+  EXPECT_EQ(tree.match(SpaceKey{7, 9}, other).matched, length_of(other));
+  EXPECT_EQ(tree.forget_space(kSpace), 0U) << "there is nothing left";
+}
+
 }  // namespace
 }  // namespace holdfast::tree
