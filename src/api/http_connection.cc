@@ -23,6 +23,17 @@ std::size_t linger_bytes_max(const HttpServerOptions& options) {
   return std::max<std::size_t>(options.body_bytes_max, kLingerBytesMin);
 }
 
+HttpRequest head_of(const HttpRequestReader& reader, HttpTransport& transport) {
+  HttpRequest head = reader.head();
+  head.peer = transport.peer_name();
+  return head;
+}
+
+HttpResponse no_room_page(const HttpService& service, const HttpRequest& head) {
+  return service.error_page(
+      503, "the bodies of all requests together are too large; try again soon", head);
+}
+
 }  // namespace
 
 HttpConnection::HttpConnection(std::unique_ptr<HttpTransport> transport, const HttpService& service)
@@ -80,9 +91,13 @@ asio::awaitable<bool> HttpConnection::wait_for_request() {
 
 asio::awaitable<std::optional<IncomingRequest>> HttpConnection::read_request() {
   const auto& options = service_.options;
-  HttpRequestReader reader({options.header_bytes_max, options.body_bytes_max});
-  const bool complete = co_await read_into(reader);
-  if (reader.failure()) {
+  Reading reading{HttpRequestReader({options.header_bytes_max, options.body_bytes_max}),
+                  BodyHold(service_.bodies)};
+  HttpRequestReader& reader = reading.reader;
+  const bool complete = co_await read_into(reading);
+  if (reading.refusal) {
+    co_await answer_and_close(std::move(*reading.refusal));
+  } else if (reader.failure()) {
     HttpRequest head = reader.head();
     co_await answer_failure(reader.failure()->status, reader.failure()->message, std::move(head));
   } else if (!complete && transport_->expired()) {
@@ -90,16 +105,26 @@ asio::awaitable<std::optional<IncomingRequest>> HttpConnection::read_request() {
     co_await answer_failure(408, "the request did not arrive in time", std::move(head));
   }
   if (!complete) co_return std::nullopt;
-  IncomingRequest incoming{reader.take(), reader.keep_alive(), reader.is_http10()};
+  IncomingRequest incoming{reader.take(), reader.keep_alive(), reader.is_http10(),
+                           std::move(reading.hold)};
   incoming.request.peer = transport_->peer_name();
   co_return incoming;
 }
 
-asio::awaitable<bool> HttpConnection::read_into(HttpRequestReader& reader) {
+asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
+  HttpRequestReader& reader = reading.reader;
   transport_->set_deadline(service_.options.header_timeout);
+  bool head_seen = false;
   bool told_to_continue = false;
   for (use_buffered(reader); !reader.done(); use_buffered(reader)) {
     if (reader.failure()) co_return false;
+    if (reader.header_done() && !std::exchange(head_seen, true)) {
+      reading.refusal = refusal_of(reading);
+    }
+    if (!reading.refusal && !reading.hold.grow_to(reader.body_bytes())) {
+      reading.refusal = no_room_page(service_, head_of(reader, *transport_));
+    }
+    if (reading.refusal) co_return false;
     if (reader.awaits_continue() && !std::exchange(told_to_continue, true)) {
       const bool told = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
       if (!told) co_return false;
@@ -108,7 +133,18 @@ asio::awaitable<bool> HttpConnection::read_into(HttpRequestReader& reader) {
     const bool more = co_await read_more(kReadBytes);
     if (!more) co_return false;
   }
-  co_return true;
+  if (!reading.hold.grow_to(reader.body_bytes()))
+    reading.refusal = no_room_page(service_, head_of(reader, *transport_));
+  co_return !reading.refusal;
+}
+
+// Of a request whose body has not come yet, or not all of it.
+std::optional<HttpResponse> HttpConnection::refusal_of(const Reading& reading) const {
+  const HttpRequest head = head_of(reading.reader, *transport_);
+  const auto& refuse = service_.options.refuse_head;
+  if (auto refused = refuse ? refuse(head) : std::nullopt) return refused;
+  if (reading.hold.could_grow_to(reading.reader.body_bytes_announced())) return std::nullopt;
+  return no_room_page(service_, head);
 }
 
 void HttpConnection::use_buffered(HttpRequestReader& reader) {
@@ -135,7 +171,11 @@ asio::awaitable<bool> HttpConnection::write_all(std::string_view bytes) {
 asio::awaitable<void> HttpConnection::answer_failure(int status, std::string_view message,
                                                      HttpRequest head) {
   head.peer = transport_->peer_name();
-  const HttpResponse page = service_.error_page(status, message, std::move(head));
+  HttpResponse page = service_.error_page(status, message, std::move(head));
+  co_await answer_and_close(std::move(page));
+}
+
+asio::awaitable<void> HttpConnection::answer_and_close(HttpResponse page) {
   const std::string answer = response_head(page, BodyFraming::kLength, false) + page.body;
   co_await write_all(answer);
 }

@@ -37,15 +37,24 @@ class HttpConnection {
   void expire(HttpTransport::TimePoint now) { transport_->expire(now); }
 
  private:
+  // One request, while it arrives.
+  struct Reading {
+    HttpRequestReader reader;
+    BodyHold hold;
+    std::optional<HttpResponse> refusal = {};  // instead of reading on
+  };
+
   boost::asio::awaitable<bool> serve_one();
   boost::asio::awaitable<bool> wait_for_request();
   boost::asio::awaitable<std::optional<IncomingRequest>> read_request();
-  boost::asio::awaitable<bool> read_into(HttpRequestReader& reader);
+  boost::asio::awaitable<bool> read_into(Reading& reading);
   boost::asio::awaitable<bool> read_more(std::size_t bytes_max);
   boost::asio::awaitable<bool> write_all(std::string_view bytes);
   boost::asio::awaitable<void> answer_failure(int status, std::string_view message,
                                               HttpRequest head);
+  boost::asio::awaitable<void> answer_and_close(HttpResponse page);
   void use_buffered(HttpRequestReader& reader);
+  [[nodiscard]] std::optional<HttpResponse> refusal_of(const Reading& reading) const;
   void release_buffer();
 
   const std::unique_ptr<HttpTransport> transport_;

@@ -94,14 +94,23 @@ std::size_t HttpRequestReader::put_header(std::string_view bytes) {
   if (!failure_ && header_bytes_ > limits_.header_bytes_max) {
     failure_ = failure_of(http::error::header_limit);
   }
-  if (!header_done() || failure_) return blank + used;
+  if (header_done() && !failure_) end_header();
+  return blank + used;
+}
 
+// The parser adds trailers to the headers, so those are put aside now (READER-5).
+void HttpRequestReader::end_header() {
   parser_->http.eager(true);
+  head_ = head();
   const auto& fields = parser_->http.get();
+  const std::size_t hosts = fields.count(http::field::host);
   if (fields.count(http::field::transfer_encoding) > 0 && !parser_->http.chunked()) {
     failure_ = failure_of(http::error::bad_transfer_encoding);  // its end is unknowable
+  } else if (hosts > 1) {
+    failure_ = {400, "a request has one Host header, and this one has several"};
+  } else if (hosts == 0 && !is_http10()) {
+    failure_ = {400, "an HTTP/1.1 request needs a Host header"};
   }
-  return blank + used;
 }
 
 std::size_t HttpRequestReader::put_body(std::string_view bytes) {
@@ -128,7 +137,14 @@ bool HttpRequestReader::awaits_continue() const {
 bool HttpRequestReader::keep_alive() const { return parser_->http.keep_alive(); }
 bool HttpRequestReader::is_http10() const { return parser_->http.get().version() == 10; }
 
+std::uint64_t HttpRequestReader::body_bytes() const { return parser_->http.get().body().size(); }
+
+std::uint64_t HttpRequestReader::body_bytes_announced() const {
+  return parser_->http.content_length().value_or(0);
+}
+
 HttpRequest HttpRequestReader::head() const {
+  if (head_) return *head_;
   const auto& message = parser_->http.get();
   HttpTarget target = parse_target(message.target());
   HttpRequest request;
@@ -143,7 +159,7 @@ HttpRequest HttpRequestReader::head() const {
 
 HttpRequest HttpRequestReader::take() {
   CHECK(done());
-  HttpRequest request = head();
+  HttpRequest request = std::move(*head_);
   request.body = std::move(parser_->http.get().body());
   return request;
 }

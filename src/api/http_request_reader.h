@@ -7,6 +7,8 @@
 //   READER-3  bytes not yet used (a partial line, a chunk's head, trailers) never
 //             exceed `header_bytes_max`
 //   READER-4  memory grows with the bytes that arrived, not with the length announced
+//   READER-5  fields behind the body (trailers) are no headers
+//   READER-6  an HTTP/1.1 request without Host, and any with two, fails with 400
 #pragma once
 
 #include <cstddef>
@@ -53,6 +55,9 @@ class HttpRequestReader {
   [[nodiscard]] HttpRequest take();
   // The request without its body, as far as it has been read; for answers to failures.
   [[nodiscard]] HttpRequest head() const;
+  [[nodiscard]] std::uint64_t body_bytes() const;  // that have arrived
+  // 0: not announced. REQUIRES: header_done().
+  [[nodiscard]] std::uint64_t body_bytes_announced() const;
 
  private:
   struct Parser;
@@ -60,10 +65,12 @@ class HttpRequestReader {
   std::size_t put_header(std::string_view bytes);
   std::size_t put_body(std::string_view bytes);
   void limit_leftover(std::size_t bytes);
+  void end_header();
 
   const Limits limits_;
   std::unique_ptr<Parser> parser_;
-  std::size_t header_bytes_ = 0;  // used so far
+  std::size_t header_bytes_ = 0;     // used so far
+  std::optional<HttpRequest> head_;  // once it is complete
   std::optional<HttpFailure> failure_;
 };
 

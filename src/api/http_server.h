@@ -10,6 +10,8 @@
 //           that reads slower loses its connection, not the server's memory. (A whole
 //           answer may be larger: the handler holds it anyway.)
 //   HTTP-5  a client that takes no byte for `write_timeout` is disconnected
+//   HTTP-6  the bodies of all requests together never take more than `bodies_bytes_max`
+//           (http_body_budget.h); one too many gets 503
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -101,6 +103,7 @@ struct HttpServerOptions {
   std::uint16_t port = 8080;  // 0: any free port, see HttpServer::port()
   std::size_t header_bytes_max = 64 * 1024;
   std::uint64_t body_bytes_max = 64ULL * 1024 * 1024;
+  std::uint64_t bodies_bytes_max = 256ULL * 1024 * 1024;  // of all requests together
   std::size_t connections_max = 4096;
   std::size_t send_buffer_max = 4 * 1024 * 1024;
   std::chrono::seconds header_timeout{30};
@@ -108,6 +111,9 @@ struct HttpServerOptions {
   std::chrono::seconds write_timeout{60};
   std::chrono::seconds idle_timeout{300};  // kept-alive and silent
   std::optional<TlsFiles> tls;
+  // Asked of each request whose head has come and whose body has not: an answer refuses it, and the
+  // body is not read. Empty: none is refused.
+  std::function<std::optional<HttpResponse>(const HttpRequest& head)> refuse_head;
   // Turns a failure of HTTP itself (400, 408, 413, 431, 503) or of a handler (500)
   // into an answer in the API's own error shape; `head` is the request without its body,
   // as far as it is known. Empty: a small JSON object.

@@ -148,7 +148,7 @@ TEST_F(HttpServerTest, KeepsTheConnectionForSeveralRequests) {
   start();
   TestClient client(port());
   for (int i = 0; i < 3; ++i) {
-    client.send("POST /echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi");
+    client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi");
     const TestAnswer answer = client.read_answer();
     EXPECT_EQ(200, answer.status);
     EXPECT_EQ("POST hi", answer.body);
@@ -161,7 +161,7 @@ TEST_F(HttpServerTest, KeepsTheConnectionForSeveralRequests) {
 TEST_F(HttpServerTest, ClosesAfterTheAnswerWhenAsked) {
   start();
   TestClient client(port());
-  client.send("GET /echo HTTP/1.1\r\nConnection: close\r\n\r\n");
+  client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const TestAnswer answer = client.read_answer();
   EXPECT_EQ(200, answer.status);
   EXPECT_TRUE(answer.has("Connection: close"));
@@ -180,14 +180,16 @@ TEST_F(HttpServerTest, HandlerSeesPathQueryHeadersAndPeer) {
   };
   start();
   TestClient client(port());
-  client.send("GET http://host/a%20b?x=1&y=%26+2 HTTP/1.1\r\nX-Thing: v\r\n\r\n");
+  client.send(
+      "GET http://host/a%20b?x=1&y=%26+2 HTTP/1.1\r\nHost: localhost\r\nX-Thing: v\r\n\r\n");
   EXPECT_EQ("ok", client.read_answer().body);
 }
 
 TEST_F(HttpServerTest, ReadsAChunkedBody) {
   start();
   TestClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel");
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel");
   client.send("lo\r\n6;ext=1\r\n world\r\n0\r\nTrailer: x\r\n\r\n");
   EXPECT_EQ("POST hello world", client.read_answer().body);
   EXPECT_EQ("GET ", client.get("/echo").body);
@@ -196,7 +198,8 @@ TEST_F(HttpServerTest, ReadsAChunkedBody) {
 TEST_F(HttpServerTest, ReadsARequestThatArrivesByteByByte) {
   start();
   TestClient client(port());
-  for (const char c : std::string("\r\nPOST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")) {
+  for (const char c :
+       std::string("\r\nPOST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc")) {
     client.send({&c, 1});
     sync();
   }
@@ -207,7 +210,7 @@ TEST_F(HttpServerTest, ReadsALargeBody) {
   start();
   const std::string body(3'000'000, 'x');
   TestClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n" + body);
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + body);
   EXPECT_EQ("POST " + body, client.read_answer().body);
 }
 
@@ -215,9 +218,9 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
   start();
   TestClient client(port());
   client.send(
-      "POST /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\n1"
-      "POST /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\n2"
-      "GET /echo HTTP/1.1\r\n\r\n");
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1"
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n2"
+      "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ("POST 1", client.read_answer().body);
   EXPECT_EQ("POST 2", client.read_answer().body);
   EXPECT_EQ("GET ", client.read_answer().body);
@@ -226,7 +229,9 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
 TEST_F(HttpServerTest, TellsAPatientClientToContinue) {
   start();
   TestClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: "
+      "2\r\n\r\n");
   EXPECT_EQ(100, client.read_head().status);
   client.send("hi");
   EXPECT_EQ("POST hi", client.read_answer().body);
@@ -235,7 +240,7 @@ TEST_F(HttpServerTest, TellsAPatientClientToContinue) {
 TEST_F(HttpServerTest, HeadGetsTheHeadOnly) {
   start();
   TestClient client(port());
-  client.send("HEAD /echo HTTP/1.1\r\n\r\n");
+  client.send("HEAD /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const TestAnswer head = client.read_head();
   EXPECT_EQ(200, head.status);
   EXPECT_TRUE(head.has("Content-Length: 5"));
@@ -250,7 +255,7 @@ TEST_F(HttpServerTest, HeadOfAStreamGetsTheHeadOnly) {
   };
   start();
   TestClient client(port());
-  client.send("HEAD /stream HTTP/1.1\r\n\r\n");
+  client.send("HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(200, client.read_head().status);
   EXPECT_EQ("GET ", client.get("/echo").body);
 }
@@ -264,7 +269,7 @@ TEST_F(HttpServerTest, NoContentHasNoBodyAndNoLength) {
   };
   start();
   TestClient client(port());
-  client.send("OPTIONS /none HTTP/1.1\r\n\r\n");
+  client.send("OPTIONS /none HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const TestAnswer answer = client.read_head();
   EXPECT_EQ(204, answer.status);
   EXPECT_EQ(std::string::npos, answer.head.find("Content-"));
@@ -279,7 +284,7 @@ TEST_F(HttpServerTest, HTTP1HeaderTooLargeGets431) {
   start();
   for (const std::size_t piece : {10, 2000, 100'000}) {
     TestClient client(port());
-    client.send("GET /" + std::string(800, 'a') + " HTTP/1.1\r\n");
+    client.send("GET /" + std::string(800, 'a') + " HTTP/1.1\r\nHost: localhost\r\n");
     client.send("X: " + std::string(piece, 'x'));
     client.send("\r\nY: " + std::string(500, 'y') + "\r\n\r\n");
     EXPECT_EQ(431, client.read_answer().status) << piece;
@@ -292,7 +297,7 @@ TEST_F(HttpServerTest, HTTP1HeaderNotCompleteInTimeGets408) {
   start();
   TestClient silent(port());
   TestClient client(port());
-  client.send("GET /echo HTTP/1.1\r\nX-Half");
+  client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\nX-Half");
   EXPECT_EQ(408, client.read_answer().status);
   EXPECT_TRUE(client.sees_end());
   EXPECT_EQ(408, silent.read_answer().status);
@@ -302,7 +307,7 @@ TEST_F(HttpServerTest, BodyThatStallsGets408) {
   options_.body_timeout = seconds(1);
   start();
   TestClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf");
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf");
   EXPECT_EQ(408, client.read_answer().status);
 }
 
@@ -318,16 +323,19 @@ TEST_F(HttpServerTest, HTTP2BodyTooLargeGets413) {
   options_.body_bytes_max = 1000;
   start();
   TestClient announced(port());
-  announced.send("POST /echo HTTP/1.1\r\nContent-Length: 1001\r\n\r\n");
+  announced.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_EQ(413, announced.read_answer().status);
 
   TestClient chunked(port());
-  chunked.send("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n200\r\n" +
-               std::string(512, 'x') + "\r\n200\r\n");
+  chunked.send(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n200\r\n" +
+      std::string(512, 'x') + "\r\n200\r\n");
   EXPECT_EQ(413, chunked.read_answer().status);
 
   TestClient expecting(port());
-  expecting.send("POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n");
+  expecting.send(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: "
+      "1001\r\n\r\n");
   EXPECT_EQ(413, expecting.read_answer().status);
 }
 
@@ -335,8 +343,9 @@ TEST_F(HttpServerTest, HTTP2ClientThatWritesItAllFirstStillReadsThe413) {
   options_.body_bytes_max = 1000;
   start();
   TestClient client(port());
-  EXPECT_TRUE(client.send("POST /echo HTTP/1.1\r\nContent-Length: 900000\r\n\r\n" +
-                          std::string(900'000, 'x')));
+  EXPECT_TRUE(
+      client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n" +
+                  std::string(900'000, 'x')));
   EXPECT_EQ(413, client.read_answer().status);
   EXPECT_TRUE(client.sees_end());
 }
@@ -347,11 +356,12 @@ TEST_F(HttpServerTest, MalformedRequestsGet400) {
   const std::string bad[] = {
       "nonsense\r\n\r\n",
       "GET /echo HTTP/7.1\r\n\r\n",
-      "GET /echo HTTP/1.1\r\nno colon\r\n\r\n",
-      "POST /echo HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-      "POST /echo HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-      "POST /echo HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
-      "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+      "GET /echo HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n",
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n",
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n",
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
   };
   for (const auto& request : bad) {
     TestClient client(port());
@@ -367,7 +377,7 @@ TEST_F(HttpServerTest, EndlessChunkExtensionIsNotCollected) {
   options_.header_bytes_max = 2000;
   start();
   TestClient client(port());
-  client.send("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;" +
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5;" +
               std::string(100'000, 'x'));
   EXPECT_EQ(431, client.read_answer().status);
 }
@@ -403,7 +413,7 @@ TEST_F(HttpServerTest, HTTP4ClientThatReadsTooSlowlyIsDropped) {
   };
   start();
   TestClient client(port(), {.receive_buffer = 4096});
-  client.send("GET /flood HTTP/1.1\r\n\r\n");
+  client.send("GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(gone_.wait());
   EXPECT_FALSE(client.read_answer().complete);
   wait_for_connection_count(0);
@@ -423,7 +433,7 @@ TEST_F(HttpServerTest, HTTP4PieceLargerThanTheBufferIsRefusedAndTold) {
   };
   start();
   TestClient client(port());
-  client.send("GET /big HTTP/1.1\r\n\r\n");
+  client.send("GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
   TestAnswer answer = client.read_head();
   EXPECT_TRUE(client.read_chunk(answer));
   gate_->open();
@@ -451,7 +461,7 @@ TEST_F(HttpServerTest, HTTP5ClientThatTakesNothingIsDropped) {
   };
   start();
   TestClient client(port(), {.receive_buffer = 4096});
-  client.send("GET /flood HTTP/1.1\r\n\r\n");
+  client.send("GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(gone_.wait());
 }
 
@@ -493,7 +503,7 @@ TEST_F(HttpServerTest, StreamArrivesPieceByPieceAndEnds) {
   };
   start();
   TestClient client(port());
-  client.send("GET /stream HTTP/1.1\r\n\r\n");
+  client.send("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
   TestAnswer answer = client.read_head();
   EXPECT_TRUE(answer.has("Transfer-Encoding: chunked"));
   ASSERT_TRUE(client.read_chunk(answer));
@@ -538,7 +548,7 @@ TEST_F(HttpServerTest, DisconnectDuringAStreamIsTold) {
   routes_["/stream"] = streams_until_gone();
   start();
   TestClient client(port());
-  client.send("GET /stream HTTP/1.1\r\n\r\n");
+  client.send("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
   client.close();
   EXPECT_TRUE(gone_.wait());
@@ -549,7 +559,7 @@ TEST_F(HttpServerTest, DisconnectBeforeALongAnswerIsTold) {
   routes_["/long"] = waits_until_gone();
   start();
   TestClient client(port());
-  client.send("GET /long HTTP/1.1\r\n\r\n");
+  client.send("GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
   const auto left = std::chrono::steady_clock::now();
   client.close();
@@ -562,9 +572,9 @@ TEST_F(HttpServerTest, DisconnectBehindUnreadBytesIsTold) {
   routes_["/long"] = waits_until_gone();
   start();
   TestClient client(port());
-  client.send("GET /long HTTP/1.1\r\n\r\n");
+  client.send("GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
-  client.send("GET /echo HTTP/1.1\r\n\r\n");
+  client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
   sync();
   client.close();
   EXPECT_TRUE(gone_.wait());
@@ -579,9 +589,9 @@ TEST_F(HttpServerTest, PipelinedBytesDuringAHandlerAreNotADisconnect) {
   };
   start();
   TestClient client(port());
-  client.send("GET /gated HTTP/1.1\r\n\r\n");
+  client.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
-  client.send("GET /echo HTTP/1.1\r\n\r\n");
+  client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
   sync();
   gate_->open();
   EXPECT_EQ("gated", client.read_answer().body);
@@ -592,14 +602,14 @@ TEST_F(HttpServerTest, HalfClosedClientIsGoneButStillGetsAWholeAnswer) {
   routes_["/long"] = waits_until_gone();
   start();
   TestClient client(port());
-  client.send("GET /long HTTP/1.1\r\n\r\n");
+  client.send("GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n");
   client.end_sending();
   EXPECT_TRUE(gone_.wait());
   EXPECT_EQ("too late?", client.read_answer().body);
   EXPECT_TRUE(client.sees_end());
 
   TestClient quick(port());
-  quick.send("GET /echo HTTP/1.1\r\n\r\n");
+  quick.send("GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
   quick.end_sending();
   EXPECT_EQ("GET ", quick.read_answer().body);
   EXPECT_TRUE(quick.sees_end());
@@ -618,7 +628,7 @@ TEST_F(HttpServerTest, OnGoneAfterTheFactRunsAtOnce) {
   };
   start();
   TestClient client(port());
-  client.send("GET /late HTTP/1.1\r\n\r\n");
+  client.send("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
   client.close();
   EXPECT_TRUE(gone_.wait());
@@ -730,7 +740,7 @@ TEST_F(HttpServerTest, DrainClosesIdleConnectionsAndLetsAnswersFinish) {
   TestClient idle(port());
   EXPECT_EQ(200, idle.get("/echo").status);
   TestClient busy(port());
-  busy.send("GET /gated HTTP/1.1\r\n\r\n");
+  busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
 
   server_->drain();
@@ -759,7 +769,7 @@ TEST_F(HttpServerTest, StopEndsOpenStreams) {
   start();
   std::vector<TestClient> clients;
   for (int i = 0; i < kStreams; ++i) {
-    clients.emplace_back(port()).send("GET /stream HTTP/1.1\r\n\r\n");
+    clients.emplace_back(port()).send("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
     TestAnswer answer = clients.back().read_head();
     ASSERT_TRUE(clients.back().read_chunk(answer));
   }
@@ -777,7 +787,7 @@ TEST_F(HttpServerTest, StopFailsWhatAnUnheedingHandlerWaitsFor) {
   };
   start();
   TestClient client(port());
-  client.send("GET /forever HTTP/1.1\r\n\r\n");
+  client.send("GET /forever HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(started_.wait());
   server_->stop();
   EXPECT_EQ(0u, server_->connection_count());
@@ -808,7 +818,7 @@ TEST_F(HttpServerTest, FiveHundredConnectionsAreHeldAndAnswered) {
   start();
   std::vector<TestClient> clients;
   for (int i = 0; i < kClients; ++i) {
-    clients.emplace_back(port()).send("GET /gated HTTP/1.1\r\n\r\n");
+    clients.emplace_back(port()).send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   ASSERT_TRUE(started_.wait());
   for (auto& client : clients) {
@@ -818,6 +828,53 @@ TEST_F(HttpServerTest, FiveHundredConnectionsAreHeldAndAnswered) {
   }
   EXPECT_EQ(static_cast<std::size_t>(kClients), server_->connection_count());
   for (auto& client : clients) ASSERT_EQ(200, client.get("/echo").status);
+}
+
+// --- heads that are refused, and the sum of all bodies ---------------------------------------
+
+TEST_F(HttpServerTest, ARefusedHeadIsAnsweredBeforeItsBody) {
+  options_.refuse_head = [](const HttpRequest& head) -> std::optional<HttpResponse> {
+    if (head.path != "/secret") return std::nullopt;
+    return HttpResponse{.status = 401};
+  };
+  start();
+  TestClient client(port());
+  client.send("POST /secret HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+  const auto answer = client.read_answer();
+  EXPECT_EQ(answer.status, 401) << "not a byte of the body was sent";
+  EXPECT_TRUE(answer.has("Connection: close"));
+  TestClient patient(port());
+  patient.send(
+      "POST /secret HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+  EXPECT_EQ(patient.read_answer().status, 401) << "and it is not asked to go on";
+}
+
+TEST_F(HttpServerTest, HTTP6BodiesTogetherHaveALimit) {
+  options_.body_bytes_max = 4 << 20;
+  options_.bodies_bytes_max = 8 << 20;  // 6 MiB of it for large ones
+  routes_["/hold"] = [this](const HttpRequest& request, HttpResponder& out) -> awaitable<void> {
+    started_.set();
+    co_await gate_->pass();
+    co_await out.send(text(std::to_string(request.body.size())));
+  };
+  start();
+  const auto large = [](const std::string& path) {
+    return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n" +
+           std::string(4'000'000, 'x');
+  };
+  TestClient first(port());
+  first.send(large("/hold"));
+  ASSERT_TRUE(started_.wait());
+  TestClient second(port());
+  second.send(large("/echo"));
+  EXPECT_EQ(second.read_answer().status, 503);
+  TestClient small(port());
+  small.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
+  EXPECT_EQ(small.read_answer().body, "POST hi") << "small ones are not kept out";
+  gate_->open();
+  EXPECT_EQ(first.read_answer().body, "4000000");
+  first.send(large("/echo"));
+  EXPECT_EQ(first.read_answer().status, 200) << "there is room again";
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST_F(HttpTlsTest, RoundTripsOnOneConnection) {
   TestClient client = connect();
   const std::string body(200'000, 'x');
   for (int i = 0; i < 3; ++i) {
-    client.send("POST /echo HTTP/1.1\r\nContent-Length: 200000\r\n\r\n" + body);
+    client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n" + body);
     const TestAnswer answer = client.read_answer();
     EXPECT_EQ("echo " + body, answer.body);
     EXPECT_TRUE(answer.complete);
@@ -179,14 +179,14 @@ TEST(HttpTlsReload, NewConnectionsSeeTheNewCertificate) {
 
 TEST_F(HttpTlsTest, SaysGoodbyeWhenItCloses) {
   TestClient client = connect();
-  client.send("GET /echo HTTP/1.1\r\nConnection: close\r\n\r\n");
+  client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_EQ("echo ", client.read_answer().body);
   EXPECT_TRUE(client.sees_end());
 }
 
 TEST_F(HttpTlsTest, DisconnectIsTold) {
   TestClient client = connect();
-  client.send("GET /wait HTTP/1.1\r\n\r\n");
+  client.send("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   started_.get_future().wait();
   client.close();
   expect_gone();
@@ -194,7 +194,7 @@ TEST_F(HttpTlsTest, DisconnectIsTold) {
 
 TEST_F(HttpTlsTest, DisconnectAfterGoodbyeIsTold) {
   TestClient client = connect();
-  client.send("GET /wait HTTP/1.1\r\n\r\n");
+  client.send("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   started_.get_future().wait();
   client.say_tls_goodbye();
   client.close();
