@@ -35,7 +35,7 @@ struct ReadyRequest {
 struct Asking {
   const Backend& backend;
   const HttpRequest& http;
-  const std::string& key_name;  // ApiKeys::name_of
+  const std::string& key_name;  // Asker::key_name
 
   // Which states the generations may use and add to.
   [[nodiscard]] SpaceKey space_for(const CompletionOptions& options) const;

@@ -17,7 +17,8 @@ struct AnswerContext {
   boost::asio::any_io_executor io;  // the handler's own thread
   Worker worker;                    // for templates, tokens and grammars
   std::string client;               // who asks, for fairness
-  std::string key_name;             // ApiKeys::name_of
+  std::string key_name;             // Asker::key_name
+  bool sees_all = true;             // of all tenants; else of its own alone
   RequestEnd* log = nullptr;        // what the request's line in the log will say
 };
 

@@ -1,6 +1,7 @@
 #include "api/api_server.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <variant>
@@ -16,6 +17,7 @@
 #include "api/responses_pages.h"
 #include "api/slot_actions.h"
 #include "api/worker.h"
+#include "env/log.h"
 
 namespace holdfast::api {
 
@@ -27,6 +29,7 @@ namespace {
 
 using Completion = asio::awaitable<void> (*)(AnswerContext, const HttpRequest&, HttpResponder&);
 using Reader = HttpResponse (*)(const Backend&);
+using AskerReader = HttpResponse (*)(const Backend&, const Asker&);
 using TenantReader = HttpResponse (*)(const Backend&, const HttpRequest&,
                                       const std::string& key_name);
 // Runs on the worker's thread.
@@ -34,7 +37,7 @@ using Transformer = HttpResponse (*)(const Backend&, const HttpRequest&);
 
 struct Route {
   const char* method;
-  std::variant<Completion, Reader, TenantReader, Transformer> handler;
+  std::variant<Completion, Reader, AskerReader, TenantReader, Transformer> handler;
 };
 using Routes = std::vector<Route>;  // one for each method of a path
 
@@ -118,6 +121,62 @@ Error wrong_key() {
           ""};
 }
 
+// --- what a key may do ---------------------------------------------------------
+
+bool is_open_to_all(const HttpRequest& request) {
+  const std::string_view path = without_version(request.path);
+  return path == "/health" || (request.method != "POST" && (path == "/" || path == "/api/hello"));
+}
+
+bool may_ask(KeyRole role, const HttpRequest& request) {
+  constexpr std::array<std::string_view, 5> kFigures = {"/metrics", "/slots", "/cache", "/models",
+                                                        "/props"};
+  const std::string_view path = without_version(request.path);
+  if (role == KeyRole::kAdmin) return true;
+  if (role == KeyRole::kUser) return path != "/metrics";
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  return reads && std::ranges::count(kFigures, path) > 0;
+}
+
+HttpResponse wrong_role(KeyRole role, const HttpRequest& request) {
+  return refusal_for(request, 403,
+                     role == KeyRole::kUser
+                         ? "This key has the role user. Figures about all who use the server are "
+                           "for the roles metrics and admin (--api-key-file)."
+                         : "This key has the role metrics, which reads figures and no more. Using "
+                           "the model needs the role user or admin (--api-key-file).");
+}
+
+// Actions that somebody may want to know of later.
+std::string audited_action(const HttpRequest& request) {
+  if (request.method == "DELETE" && without_version(request.path) == "/cache") return "clear cache";
+  const auto slot = slot_of(request);
+  if (!slot || request.method != "POST") return "";
+  return "slot " + request.query_value("action").substr(0, kClientTextMax);
+}
+
+void audit(const HttpRequest& request, const Asker& asker, int status) {
+  const std::string action = audited_action(request);
+  if (action.empty()) return;
+  env::Log::info("audit", {{"action", action},
+                           {"key", asker.name},
+                           {"path", std::string_view(request.path).substr(0, kClientTextMax)},
+                           {"client", request.peer},
+                           {"status", status}});
+}
+
+int slots_working_for(const Backend* backend, const Asker& asker) {
+  if (backend == nullptr || asker.limits.queue == 0) return 0;
+  const auto slots = backend->scheduler->status().slots;
+  return static_cast<int>(std::ranges::count(slots, asker.client, &serve::SlotStatus::client));
+}
+
+HttpResponse over_limit(const HttpRequest& request, const KeyLimiter::Refusal& refusal) {
+  HttpResponse response = refusal_for(request, 429, refusal.message);
+  response.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
+  return response;
+}
+
 // What a client sees of a server that has no model yet.
 HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) {
   if (!speaks_anthropic(request)) return health(slot);
@@ -129,7 +188,7 @@ HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) 
 }  // namespace
 
 ApiServer::ApiServer(const ApiOptions& options)
-    : keys_(options.api_keys),
+    : keys_(options.api_keys, options.file_keys, options.api_key_file),
       web_({options.http.host, options.allowed_hosts, options.cors_origins}) {}
 
 ApiServer::~ApiServer() { stop(); }
@@ -138,8 +197,22 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
   std::unique_ptr<ApiServer> server(new ApiServer(options));
   options.http.error_page = [](int status, std::string_view message, const HttpRequest& head) {
     log_request(head, {.status = status, .why = std::string(message)});
-    return refusal_for(head, status, message);
+    HttpResponse page = refusal_for(head, status, message);
+    if (status == 503) page.headers.emplace_back("Retry-After", "1");
+    return page;
   };
+  options.http.refuse_head = [self = server.get()](const HttpRequest& head) {
+    auto refused = self->refuse(head);
+    if (refused) {
+      log_request(head, {.status = refused->status, .why = "refused before its body was read"});
+      for (auto& header : self->web_.headers_for(head)) refused->headers.push_back(header);
+    }
+    return refused;
+  };
+  if (!options.api_key_file.empty()) {
+    server->key_watch_.emplace(options.api_key_file,
+                               [self = server.get()] { (void)self->reload_keys(); });
+  }
   auto http = HttpServer::listen(
       std::move(options.http),
       [self = server.get()](const HttpRequest& request, HttpResponder& responder) {
@@ -158,6 +231,7 @@ void ApiServer::drain() {
 }
 
 void ApiServer::stop() {
+  key_watch_.reset();
   if (http_ != nullptr) http_->stop();
   workers_.stop();
   files_.join();
@@ -167,40 +241,58 @@ asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponde
   const bool preflight = request.method == "OPTIONS";
   ClientResponder answering(request, responder,
                             preflight ? ClientResponder::Headers{} : web_.headers_for(request));
-  if (auto refused = web_.refuse(request, keys_.required())) {
+  if (auto refused = refuse(request)) {
     co_await answering.send(std::move(*refused));
-  } else if (preflight) {
+    co_return;
+  }
+  if (preflight) {
     HttpResponse allowed = web_.preflight(request);
     co_await answering.send(std::move(allowed));
-  } else if (auto immediate = answer_at_once(request)) {
+    co_return;
+  }
+  const Asker asker = keys_.who(request).value_or(Asker{});  // some pages are open to all
+  if (auto immediate = answer_at_once(request, asker)) {
     co_await answering.send(std::move(*immediate));
   } else {
-    co_await answer_with_model(request, answering);
+    co_await answer_limited(request, asker, answering);
   }
+  audit(request, asker, answering.note().status);
 }
 
-std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request) const {
+std::optional<HttpResponse> ApiServer::refuse(const HttpRequest& request) const {
+  if (auto refused = web_.refuse(request, keys_.required())) return refused;
+  if (request.method == "OPTIONS" || is_open_to_all(request)) return std::nullopt;
+  const auto asker = keys_.who(request);
+  if (!asker) return refusal_for(request, wrong_key());
+  if (!may_ask(asker->role, request)) return wrong_role(asker->role, request);
+  return std::nullopt;
+}
+
+std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request,
+                                                      const Asker& asker) const {
   const std::string_view path = without_version(request.path);
   if (path == "/health") return health(backend_, worker_probe_.waiting_ms());
   if (path == "/" && request.method != "POST") return welcome_page(backend_);
   if (path == "/api/hello" && request.method != "POST") return hello();
-  if (!keys_.admit(request)) return refusal_for(request, wrong_key());
   if (slot_of(request)) return refuse_slot_action(request);
   if (path == ModelEvents::kPath && request.method == "GET") return std::nullopt;
   const auto found = kRoutes.find(path);
-  if (found == kRoutes.end()) return answer_named(request);
+  if (found == kRoutes.end()) return answer_named(request, asker);
   const Route* route = route_for(found->second, request);
   if (route == nullptr) return wrong_method(found->second, request);
   const auto backend = backend_.get();
   if (backend == nullptr) return still_loading(request, backend_);
   if (const auto* reader = std::get_if<Reader>(&route->handler)) return (*reader)(*backend);
+  if (const auto* reader = std::get_if<AskerReader>(&route->handler)) {
+    return (*reader)(*backend, asker);
+  }
   if (const auto* reader = std::get_if<TenantReader>(&route->handler)) {
-    return (*reader)(*backend, request, keys_.name_of(request));
+    return (*reader)(*backend, request, asker.key_name);
   }
   return std::nullopt;
 }
 
-HttpResponse ApiServer::answer_named(const HttpRequest& request) const {
+HttpResponse ApiServer::answer_named(const HttpRequest& request, const Asker& asker) const {
   const std::string_view path = without_version(request.path);
   const auto found = std::ranges::find_if(kNamedRoutes, [&](const NamedRoute& route) {
     return request.method == route.method && path.starts_with(route.prefix);
@@ -208,7 +300,7 @@ HttpResponse ApiServer::answer_named(const HttpRequest& request) const {
   if (found == std::end(kNamedRoutes)) return not_found(request);
   const auto backend = backend_.get();
   if (backend == nullptr) return still_loading(request, backend_);
-  return found->page(*backend, request, keys_.name_of(request),
+  return found->page(*backend, request, asker.key_name,
                      std::string(path.substr(found->prefix.size())));
 }
 
@@ -218,15 +310,30 @@ std::optional<HttpResponse> ApiServer::refuse_slot_action(const HttpRequest& req
   return std::nullopt;
 }
 
-Worker ApiServer::worker_for(const HttpRequest& request) {
-  return {&workers_, keys_.client_of(request), request.body.size() > WorkerPool::kHeavyBytes};
+Worker ApiServer::worker_for(const HttpRequest& request, const Asker& asker) {
+  return {&workers_, asker.client, request.body.size() > WorkerPool::kHeavyBytes};
 }
 
-asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
+asio::awaitable<void> ApiServer::answer_limited(const HttpRequest& request, const Asker& asker,
+                                                ClientResponder& responder) {
+  if (request.method != "POST") {  // pages about the server
+    co_await answer_with_model(request, asker, responder);
+    co_return;
+  }
+  const auto admitted = limiter_.admit(asker, slots_working_for(backend_.get().get(), asker),
+                                       std::chrono::steady_clock::now());
+  if (const auto* refusal = std::get_if<KeyLimiter::Refusal>(&admitted)) {
+    HttpResponse response = over_limit(request, *refusal);
+    co_await responder.send(std::move(response));
+  } else {
+    co_await answer_with_model(request, asker, responder);  // `admitted` is held meanwhile
+  }
+}
+
+asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request, const Asker& asker,
                                                    ClientResponder& responder) {
   if (const auto slot = slot_of(request)) {
-    SlotContext context{backend_.get(), http_->executor(), files_.get_executor(),
-                        keys_.name_of(request)};
+    SlotContext context{backend_.get(), http_->executor(), files_.get_executor(), asker.key_name};
     co_await answer_slot_action(std::move(context), *slot, request, responder);
     co_return;
   }
@@ -237,18 +344,15 @@ asio::awaitable<void> ApiServer::answer_with_model(const HttpRequest& request,
   const Route& route = *route_for(kRoutes.at(without_version(request.path)), request);
   const auto backend = backend_.get();
   if (const auto* completion = std::get_if<Completion>(&route.handler)) {
-    AnswerContext context{backend,
-                          http_->executor(),
-                          worker_for(request),
-                          keys_.client_of(request),
-                          keys_.name_of(request),
+    AnswerContext context{backend,          http_->executor(), worker_for(request, asker),
+                          asker.client,     asker.key_name,    asker.sees_all(),
                           &responder.note()};
     co_await (*completion)(std::move(context), request, responder);
     co_return;
   }
   const auto transform = std::get<Transformer>(route.handler);
   const auto work = [&] { return transform(*backend, request); };
-  HttpResponse response = co_await on_worker(worker_for(request), work);
+  HttpResponse response = co_await on_worker(worker_for(request, asker), work);
   co_await responder.send(std::move(response));
 }
 

@@ -1,4 +1,4 @@
-// ApiServer: routes, keys and rules for web pages in front of the handlers.
+// ApiServer: routes, keys, limits and rules for web pages in front of the handlers.
 //
 // It serves from the moment it listens: while the model loads every endpoint
 // but /health and / answers 503 with how far it has come.
@@ -13,7 +13,9 @@
 #include "api/access.h"
 #include "api/backend.h"
 #include "api/client_responder.h"
+#include "api/file_watch.h"
 #include "api/http_server.h"
+#include "api/key_limiter.h"
 #include "api/model_events.h"
 #include "api/web_rules.h"
 #include "api/worker_pool.h"
@@ -23,7 +25,9 @@ namespace holdfast::api {
 
 struct ApiOptions {
   HttpServerOptions http;
-  std::vector<std::string> api_keys;
+  std::vector<std::string> api_keys;  // these three: see ApiKeys
+  std::vector<ApiKey> file_keys;
+  std::string api_key_file;                // watched; empty: there is none
   std::vector<std::string> allowed_hosts;  // these two: see WebOptions
   std::vector<std::string> cors_origins;
 };
@@ -44,21 +48,31 @@ class ApiServer {
   [[nodiscard]] BackendSlot& backend() { return backend_; }
   [[nodiscard]] std::uint16_t port() const { return http_->port(); }
   [[nodiscard]] std::size_t connection_count() const { return http_->connection_count(); }
+  // Reads the file of keys again, if there is one. Any thread.
+  Result<void> reload_keys() { return keys_.reload(); }
 
  private:
   explicit ApiServer(const ApiOptions& options);
 
+  // Whether the request is for somebody else, from its head alone.
+  [[nodiscard]] std::optional<HttpResponse> refuse(const HttpRequest& request) const;
   boost::asio::awaitable<void> handle(const HttpRequest& request, HttpResponder& responder);
   // The answer to all that needs no work; nullopt when the model must be asked.
-  [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request) const;
-  [[nodiscard]] HttpResponse answer_named(const HttpRequest& request) const;
+  [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request,
+                                                           const Asker& asker) const;
+  [[nodiscard]] HttpResponse answer_named(const HttpRequest& request, const Asker& asker) const;
   [[nodiscard]] std::optional<HttpResponse> refuse_slot_action(const HttpRequest& request) const;
-  boost::asio::awaitable<void> answer_with_model(const HttpRequest& request,
+  // Within the limits of the asker's key.
+  boost::asio::awaitable<void> answer_limited(const HttpRequest& request, const Asker& asker,
+                                              ClientResponder& responder);
+  boost::asio::awaitable<void> answer_with_model(const HttpRequest& request, const Asker& asker,
                                                  ClientResponder& responder);
-  [[nodiscard]] Worker worker_for(const HttpRequest& request);
+  [[nodiscard]] Worker worker_for(const HttpRequest& request, const Asker& asker);
 
   ApiKeys keys_;
+  std::optional<FileWatch> key_watch_;
   WebRules web_;
+  KeyLimiter limiter_;
   BackendSlot backend_;
   WorkerPool workers_;  // templates, tokens and grammars
   mutable WorkerProbe worker_probe_{workers_};

@@ -154,6 +154,14 @@ std::string tenant_of(const HttpRequest& request, const std::string& key_name) {
   return tenant_name(key_name, request.query_value("cache_salt"));
 }
 
+// Nothing: whoever asks sees all.
+std::optional<serve::CacheOwner> owner_of(const AnswerContext& context,
+                                          const HttpRequest& request) {
+  if (context.sees_all) return std::nullopt;
+  const std::string tenant = tenant_of(request, context.key_name);
+  return serve::CacheOwner{context.backend->space_of(tenant), tenant};
+}
+
 Result<std::size_t> read_limit(const HttpRequest& request) {
   const std::string text = request.query_value("limit");
   if (text.empty()) return kReceiptsDefault;
@@ -186,35 +194,39 @@ std::string conversations_json(const cache::ConversationsStatus& conversations,
   return out;
 }
 
-std::string cache_status_json(const cache::CacheStatus& status, std::string_view conversations) {
+std::string cache_status_json(const cache::CacheStatus& status, std::string_view conversations,
+                              CacheScope scope) {
+  const bool all = scope == CacheScope::kAll;
   std::string out;
   {
     ObjectWriter object(out);
     object.text("object", "cache");
     append_boolean(object, "enabled", status.enabled);
     append_boolean(object, "deterministic", status.deterministic);
-    object.text("summary", summary_of(status));
-    append_share(object, "hit_share", status.restored_tokens, status.prompt_tokens);
+    object.text("summary", all ? summary_of(status) : "what this key has");
+    if (all) append_share(object, "hit_share", status.restored_tokens, status.prompt_tokens);
     object.text("state", status.state);
     object.text("fingerprint", status.fingerprint);
-    append_memory(object.key("memory"), status);
-    if (status.lower) {
+    all ? append_memory(object.key("memory"), status) : object.raw("memory", "null");
+    if (all && status.lower) {
       append_disk(object.key("disk"), *status.lower);
     } else {
       object.raw("disk", "null");
     }
     object.raw("conversations", conversations);
-    append_totals(object.key("totals"), status);
+    all ? append_totals(object.key("totals"), status) : object.raw("totals", "null");
   }
   return out;
 }
 
-boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest&,
+boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest& request,
                                         HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
+  const auto owner = owner_of(context, request);
+  const auto only = owner ? std::optional(owner->space) : std::nullopt;
   const BeginAsking<cache::ConversationsStatus> begin =
       [&](serve::Answer<cache::ConversationsStatus> answer) {
-        scheduler.cache_commands().list_conversations(kConversationsShown, std::move(answer));
+        scheduler.cache_commands().list_conversations(kConversationsShown, std::move(answer), only);
       };
   const auto listed =
       co_await answered_within<cache::ConversationsStatus>(context.io, kListPatience, begin);
@@ -224,18 +236,20 @@ boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest
       return scheduler.cache_commands().tokens_below(one);
     };
     const std::string list = listed ? conversations_json(*listed, on_disk) : "null";
-    return ok(cache_status_json(scheduler.cache_commands().status(), list));
+    return ok(cache_status_json(scheduler.cache_commands().status(), list,
+                                only ? CacheScope::kOwn : CacheScope::kAll));
   };
   HttpResponse response = co_await on_worker(context.worker, write);
   co_await responder.send(std::move(response));
 }
 
-boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest&,
+boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest& request,
                                          HttpResponder& responder) {
   serve::Scheduler& scheduler = *context.backend->scheduler;
-  context.backend->responses->clear();  // what the folder has of them goes with its states
+  const auto owner = owner_of(context, request);
+  context.backend->responses->clear(owner ? std::optional(owner->tenant) : std::nullopt);
   const BeginAsking<ByteCount> begin = [&](serve::Answer<ByteCount> answer) {
-    scheduler.cache_commands().clear(std::move(answer));
+    scheduler.cache_commands().clear(owner, std::move(answer));
   };
   const auto freed = co_await answered_within<ByteCount>(context.io, kClearPatience, begin);
   HttpResponse response = freed ? cleared_page(*freed, scheduler.cache_commands().status())

@@ -1,8 +1,11 @@
 // What the state cache shows of itself: receipts (receipt_json.h), status, clearing.
 //
-// Of the JSON of GET /cache, what is held by conversation. A conversation is a path of the token
-// tree that ends where nothing deeper is held; a branch is one of its own. All tenants', but sizes
-// and ages alone:
+// GET /cache tells a key that sees all (access.h) of everybody, sizes and ages alone. Another key
+// is told of its own conversations; `memory`, `disk` and `totals` are null then, because they would
+// tell what others do.
+//
+// Of the JSON, what is held by conversation. A conversation is a path of the token tree that ends
+// where nothing deeper is held; a branch is one of its own:
 //
 //   conversations       null: the server was too busy to list them within two seconds; ask again
 //     count             that memory holds
@@ -41,20 +44,24 @@ using TokensOnDisk = std::function<std::optional<TokenPos>(const cache::Conversa
 [[nodiscard]] std::string conversations_json(const cache::ConversationsStatus& conversations,
                                              const TokensOnDisk& on_disk);
 // `conversations` is JSON.
+enum class CacheScope { kAll, kOwn };
 [[nodiscard]] std::string cache_status_json(const cache::CacheStatus& status,
-                                            std::string_view conversations = "null");
+                                            std::string_view conversations = "null",
+                                            CacheScope scope = CacheScope::kAll);
 
 // --- endpoints ----------------------------------------------------------------
 
 // GET /cache. Waits a little for the scheduler's next turn, which lists the conversations.
 boost::asio::awaitable<void> show_cache(AnswerContext context, const HttpRequest& request,
                                         HttpResponder& responder);
-// DELETE /cache. Waits until memory and the cache folder are empty, and holds no thread up
-// meanwhile. Of the JSON, `left_on_disk`: null, or what stays in the folder, and why.
+// DELETE /cache. A key that does not see all drops what is its own, with the salt of
+// ?cache_salt=...; stored responses go too. Waits until memory and the cache folder are empty of
+// it, and holds no thread up meanwhile. Of the JSON, `left_on_disk`: null, or what stays in the
+// folder, and why.
 boost::asio::awaitable<void> clear_cache(AnswerContext context, const HttpRequest& request,
                                          HttpResponder& responder);
 // GET /cache/receipts?limit=N&session=ID, newest first; `session`: of one session (session_id.h)
-// alone. `key_name` is ApiKeys::name_of the
+// alone. `key_name` is that of the
 // asker. The receipts of salted requests are shown to those who name the salt:
 // ?cache_salt=...
 [[nodiscard]] HttpResponse list_receipts(const Backend& backend, const HttpRequest& request,

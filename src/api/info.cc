@@ -215,9 +215,10 @@ HttpResponse show_props(const Backend& backend) {
              {"engine", engine_json(backend.engine())}});
 }
 
-HttpResponse list_slots(const Backend& backend) {
+HttpResponse list_slots(const Backend& backend, const Asker& asker) {
   Json slots = Json::array();
   for (const serve::SlotStatus& slot : backend.scheduler->status().slots) {
+    if (!asker.sees_all() && slot.client != asker.client) continue;
     slots.push_back({{"id", slot.id.value},
                      {"id_task", slot.request_id},
                      {"n_ctx", backend.context_tokens},

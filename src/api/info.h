@@ -1,6 +1,7 @@
 // The endpoints that answer at once: health, props, slots, tokens, templates.
 #pragma once
 
+#include "api/access.h"
 #include "api/backend.h"
 #include "api/http_server.h"
 
@@ -13,7 +14,8 @@ namespace holdfast::api {
 // anything new. Told to everybody, so it names no request.
 [[nodiscard]] HttpResponse health(const BackendSlot& slot, double worker_ms = 0.0);
 [[nodiscard]] HttpResponse show_props(const Backend& backend);
-[[nodiscard]] HttpResponse list_slots(const Backend& backend);
+// All slots; a key that does not see all gets those that work for it.
+[[nodiscard]] HttpResponse list_slots(const Backend& backend, const Asker& asker);
 [[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);
 [[nodiscard]] HttpResponse detokenize(const Backend& backend, const HttpRequest& request);
 [[nodiscard]] HttpResponse apply_template(const Backend& backend, const HttpRequest& request);

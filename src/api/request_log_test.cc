@@ -94,7 +94,7 @@ TEST_F(RequestLogTest, RLOG1BrokenHttpHasALine) {
   TestServer server;
   server.load();
   TestClient client(server.api().port());
-  client.send("POST /v1/messages HTTP/1.1\r\nContent-Length: x\r\n\r\n");
+  client.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n");
   EXPECT_EQ(client.read_answer().status, 400);
   const auto line = lines(1).at(0);
   EXPECT_TRUE(has(line, "status=400 client=127.0.0.1:")) << line;

@@ -92,6 +92,19 @@ void ResponseStore::drop_and_tell(Index::iterator found) {
   if (events_.dropped) events_.dropped(gone->id);
 }
 
+void ResponseStore::clear(const std::optional<std::string>& tenant) {
+  const MutexLock lock(mutex_);
+  for (auto found = index_.begin(); found != index_.end();) {
+    const auto next = std::next(found);
+    if (!tenant) {
+      drop(found);
+    } else if ((*found->second)->tenant == *tenant) {
+      drop_and_tell(found);
+    }
+    found = next;
+  }
+}
+
 void ResponseStore::drop(Index::iterator found) {
   bytes_ -= cost(**found->second);
   for (const StoredItem& item : (*found->second)->output) item_index_.erase(item.id);

@@ -70,8 +70,8 @@ class ResponseStore {
                                                      const std::string& item_id);
   // False: there was none for this tenant.
   bool remove(const std::string& tenant, const std::string& id);
-  // Forgets all, of every tenant; nobody is told.
-  void clear();
+  // Forgets those of one tenant; nothing: of all, and then nobody is told.
+  void clear(const std::optional<std::string>& tenant);
   // The one unused for longest comes first.
   [[nodiscard]] std::vector<StoredResponsePtr> all() const;
 

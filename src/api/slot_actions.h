@@ -26,7 +26,7 @@ struct SlotContext {
   std::shared_ptr<const Backend> backend;
   boost::asio::any_io_executor io;
   boost::asio::any_io_executor files;  // one thread
-  std::string key_name;                // ApiKeys::name_of
+  std::string key_name;                // Asker::key_name
 };
 
 // `slot` is what the path says, which may be anything.

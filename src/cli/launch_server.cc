@@ -139,13 +139,22 @@ Result<void> TempFolder::write(const AgentFile& file) const {
 
 // --- a server ---------------------------------------------------------------------
 
+namespace {
+
+// One of the keys that the server would ask for; empty: it asks for none.
+std::string own_key(const ServerOptions& server) {
+  if (!server.api_keys.empty()) return server.api_keys.front();
+  return server.file_keys.empty() ? "" : server.file_keys.front().key;
+}
+
+}  // namespace
+
 Result<LaunchServer> LaunchServer::open(const LaunchOptions& options, const std::string& folder) {
   LaunchServer server;
   const auto url = base_url(options.url.empty() ? url_of(options.serve.server) : options.url);
   if (!url) return url.error();
   server.url_ = *url;
-  const auto& keys = options.serve.server.api_keys;
-  server.key_ = keys.empty() ? "" : keys.front();
+  server.key_ = own_key(options.serve.server);
   server.log_ = folder + "/server.log";
   const bool any_port = options.url.empty() && options.serve.server.port == 0;
   const ServerAnswer first = any_port ? ServerAnswer{} : ask_server(server.url_, server.key_);

@@ -28,7 +28,8 @@ OptionGroup server_group(ServerOptions& o) {
        "Key that a client must send; repeat it, or use commas, for several.", 
        "LLAMA_API_KEY, LLAMA_ARG_API_KEY"},
       {"--api-key-file", "FILE", text(o.api_key_file),
-       "Keys, one on each line; # begins a comment.", "LLAMA_ARG_API_KEY_FILE"},
+       "Keys, one on each line, or `name: key: role` with limits (docs/access.md). The file is read "
+       "again when it changes.", "LLAMA_ARG_API_KEY_FILE"},
       {"--ssl-cert-file", "FILE", text(o.ssl_cert_file),
        "Serve HTTPS with this certificate chain (PEM).", "LLAMA_ARG_SSL_CERT_FILE"},
       {"--ssl-key-file", "FILE", text(o.ssl_key_file), "The certificate's private key (PEM).",
@@ -45,6 +46,9 @@ OptionGroup server_group(ServerOptions& o) {
       {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),
        "Requests that may wait for a slot; more are answered 503."},
       {"--body-limit-mb", "N", whole(o.body_limit_mb, 1, 4096), "Largest request body in MiB."},
+      {"--bodies-limit-mb", "N", whole(o.bodies_limit_mb, 1, 1'000'000),
+       "MiB for the bodies of all requests together, at least twice the largest; beyond it they are "
+       "answered 503."},
       {"--connections-max", "N", whole(o.connections_max, 1, 1'000'000),
        "Most connections at a time."},
       {"--stop-timeout", "SECONDS", whole(o.stop_timeout_s, 0, 7 * 86400),

@@ -31,13 +31,13 @@ Result<void> read_api_keys(ServeOptions& options, const FileReader& files) {
   if (options.server.api_key_file.empty()) return {};
   auto text = files(options.server.api_key_file);
   if (!text) return text.error();
-  const std::size_t before = options.server.api_keys.size();
-  for (const std::string& line : split(text.value(), "\n")) {
-    if (!line.starts_with('#')) options.server.api_keys.push_back(line);
+  auto keys = api::parse_key_file(text.value());
+  if (!keys) {
+    return invalid_argument("--api-key-file",
+                            options.server.api_key_file + ": " + keys.error().message);
   }
-  // Without this a server meant to be closed would stand open.
-  if (options.server.api_keys.size() > before) return {};
-  return invalid_argument("--api-key-file", options.server.api_key_file + " holds no key");
+  options.server.file_keys = std::move(*keys);
+  return {};
 }
 
 Result<void> read_template(ServeOptions& options, const FileReader& files) {
@@ -71,9 +71,21 @@ Result<void> reconcile(ServeOptions& options) {
 void note_open_server(const ServeOptions& options, std::vector<std::string>& notes) {
   const std::string& host = options.server.host;
   const bool local = host.starts_with("127.") || host == "::1" || host == "localhost";
-  if (local || !options.server.api_keys.empty()) return;
+  if (local || options.server.asks_for_keys()) return;
   notes.push_back("anyone who can reach " + host +
                   " can use this server; --api-key or --api-key-file closes it");
+}
+
+// Several keys of users, and nobody who may see how the server does.
+void note_no_admin(const ServerOptions& server, std::vector<std::string>& notes) {
+  const std::size_t keys = server.api_keys.size() + server.file_keys.size();
+  const bool seen = std::ranges::any_of(server.file_keys, [](const api::ApiKey& key) {
+    return key.role.value_or(api::KeyRole::kUser) != api::KeyRole::kUser;
+  });
+  if (keys < 2 || seen) return;
+  notes.push_back(
+      "none of the API keys may read /metrics or clear the whole cache; a line `name: key: admin` "
+      "in --api-key-file makes one that may");
 }
 
 // Options that were set before files are read and notes are made.
@@ -84,6 +96,7 @@ Result<void> complete(const Environment& env, const FileReader& files, const Opt
   if (const auto read = read_template(options, files); !read) return read;
   if (const auto sound = reconcile(options); !sound) return sound;
   note_open_server(options, parsed.notes);
+  note_no_admin(options.server, parsed.notes);
   note_misspelled(env, names, parsed.notes);
   return {};
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "api/key_file.h"
 #include "base/result.h"
 #include "cli/nearest_name.h"  // these two come along, for all commands
 #include "cli/text_wrap.h"
@@ -125,20 +126,24 @@ struct RopeOptions {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;          // 0: any free one
-  std::vector<std::string> api_keys;  // those of api_key_file included
+  std::uint16_t port = 8080;  // 0: any free one
+  std::vector<std::string> api_keys;
   std::string api_key_file;
-  std::string ssl_cert_file;  // both or neither
+  std::vector<api::ApiKey> file_keys;  // what api_key_file holds
+  std::string ssl_cert_file;           // both or neither
   std::string ssl_key_file;
   std::vector<std::string> allowed_hosts;  // further names of the server; "*": any
   std::vector<std::string> cors_origins;   // none: pages of other origins are refused
   int timeout_s = 3600;                    // of one request, queue included; 0: none
   int queue_max = 256;
   int body_limit_mb = 64;
+  int bodies_limit_mb = 256;  // of all requests together
   int connections_max = 4096;
   int stop_timeout_s = 120;  // for what is under way when the server is told to stop
   int grammar_limit = 1;     // engine::GrammarLimits::factor
   std::string config_path;   // the config file, which has been read
+
+  [[nodiscard]] bool asks_for_keys() const { return !api_keys.empty() || !file_keys.empty(); }
 };
 
 // What a chat gets when its request does not say otherwise.

@@ -223,10 +223,12 @@ TEST_F(OptionsTest, FilesAreRead) {
   test_files["t.jinja"] = "{{ messages }}";
   const ServeOptions options =
       good({"--api-key", "k0", "--api-key-file", "keys", "--chat-template-file", "t.jinja"});
-  EXPECT_EQ(options.server.api_keys, (Args{"k0", "k1", "k2"}));
+  EXPECT_EQ(options.server.api_keys, Args{"k0"});
+  ASSERT_EQ(options.server.file_keys.size(), 2U);
+  EXPECT_EQ(options.server.file_keys[1].key, "k2");
   EXPECT_EQ(options.chat.chat_template, "{{ messages }}");
   test_files["empty"] = "# nobody\n";
-  EXPECT_EQ(bad({"--api-key-file", "empty"}), "empty holds no key.");
+  EXPECT_EQ(bad({"--api-key-file", "empty"}), "empty: it holds no key.");
   EXPECT_EQ(bad({"--chat-template-file", "none"}), "cannot read none.");
 }
 

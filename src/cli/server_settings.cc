@@ -1,5 +1,6 @@
 #include "cli/server_settings.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -40,7 +41,13 @@ api::ApiOptions api_options(const ServeOptions& options) {
   if (!server.ssl_cert_file.empty()) {
     api.http.tls = api::TlsFiles{server.ssl_cert_file, server.ssl_key_file};
   }
+  // A body of the largest size fits in what large ones may take (http_body_budget.h).
+  api.http.bodies_bytes_max =
+      std::max(static_cast<std::uint64_t>(server.bodies_limit_mb) * 1024 * 1024,
+               2 * api.http.body_bytes_max);
   api.api_keys = server.api_keys;
+  api.file_keys = server.file_keys;
+  api.api_key_file = server.api_key_file;
   api.allowed_hosts = server.allowed_hosts;
   api.cors_origins = server.cors_origins;
   return api;
