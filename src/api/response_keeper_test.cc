@@ -128,7 +128,7 @@ TEST(ResponseKeeper, ClearedNothingComesBack) {
   tier::SimulatedFiles files;
   Life life(files);
   EXPECT_TRUE(life.store.put(response("a")));
-  life.store.clear();
+  life.store.clear(std::nullopt);
   EXPECT_TRUE(life.keeper.clear().ok());
   EXPECT_EQ(file_count(files), 0U);
   EXPECT_TRUE(life.store.put(response("b")));

@@ -43,11 +43,6 @@ void ResponseStore::listen(ResponseStoreEvents events) {
   events_ = std::move(events);
 }
 
-void ResponseStore::clear() {
-  const MutexLock lock(mutex_);
-  while (!index_.empty()) drop(index_.begin());
-}
-
 std::vector<StoredResponsePtr> ResponseStore::all() const {
   const MutexLock lock(mutex_);
   return {responses_.begin(), responses_.end()};

@@ -60,7 +60,7 @@ void KeptResponses::renew() {
 }
 
 Result<void> KeptResponses::clear() {
-  store_->clear();
+  store_->clear(std::nullopt);
   if (keeper_ == nullptr) return {};
   return keeper_->clear();
 }

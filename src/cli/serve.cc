@@ -97,6 +97,8 @@ class Server {
       reloads_.add("the log file", [] { return env::Log::logger().reopen(); });
     if (!options_.server.ssl_cert_file.empty())
       reloads_.add("the TLS certificate", [this] { return parts_.api->reload_certificate(); });
+    if (!options_.server.api_key_file.empty())
+      reloads_.add("the API keys", [this] { return parts_.api->reload_keys(); });
   }
 
   // Ends by itself only when the model cannot be loaded, or turns out to be wrong.

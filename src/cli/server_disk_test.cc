@@ -71,7 +71,7 @@ TEST_F(ServerDiskTest, ClearingLeavesNoAnswerInTheFolder) {
   const auto empty = bytes_of_answers();
   say(said_);
   history_.clear();  // the scheduler's part
-  disk_->tier().clear();
+  disk_->tier().clear(std::nullopt);
   wait();
   EXPECT_EQ(bytes_of_answers(), empty);
   EXPECT_EQ(disk_->tier().status().left_by_clear, "");
@@ -87,7 +87,7 @@ TEST_F(ServerDiskTest, AServerWithoutHistoryClearsTheAnswersOfAnEarlierLife) {
   end();
   open();
   disk_->tier().start();
-  disk_->tier().clear();
+  disk_->tier().clear(std::nullopt);
   wait();
   EXPECT_EQ(bytes_of_answers(), 0U);
   end();
@@ -101,7 +101,7 @@ TEST_F(ServerDiskTest, AReaderSaysThatTheFolderStaysAsItIs) {
   const auto writer = std::move(disk_);
   open();
   disk_->tier().start();
-  disk_->tier().clear();
+  disk_->tier().clear(std::nullopt);
   wait();
   EXPECT_NE(disk_->tier().status().left_by_clear, "");
   EXPECT_EQ(bytes_of_answers(), before);
