@@ -50,7 +50,7 @@ const outcomes = async (server) => {
   const lines = [...text.matchAll(/^holdfast_answer_ids_total\{outcome="(\w+)"\} (\d+)$/gm)];
   return Object.fromEntries(lines.map(([, outcome, count]) => [outcome, Number(count)]));
 };
-const none = { used: 0, not_shown: 0, edited: 0, stale: 0, foreign: 0, forged: 0 };
+const none = { used: 0, not_shown: 0, edited: 0, stale: 0, foreign: 0, forged: 0, surplus: 0 };
 
 // All that was said is known: only the tool's result and the next header are new.
 function assertExact(receipt, first) {
