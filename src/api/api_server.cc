@@ -1,7 +1,6 @@
 #include "api/api_server.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <variant>
@@ -114,38 +113,7 @@ const Route* route_for(const Routes& routes, const HttpRequest& request) {
   return found == routes.end() ? nullptr : &*found;
 }
 
-Error wrong_key() {
-  return {ErrorCode::kUnauthorized,
-          "The API key is missing or wrong. Send it as 'Authorization: Bearer KEY' or "
-          "'x-api-key: KEY'.",
-          ""};
-}
-
-// --- what a key may do ---------------------------------------------------------
-
-bool is_open_to_all(const HttpRequest& request) {
-  const std::string_view path = without_version(request.path);
-  return path == "/health" || (request.method != "POST" && (path == "/" || path == "/api/hello"));
-}
-
-bool may_ask(KeyRole role, const HttpRequest& request) {
-  constexpr std::array<std::string_view, 5> kFigures = {"/metrics", "/slots", "/cache", "/models",
-                                                        "/props"};
-  const std::string_view path = without_version(request.path);
-  if (role == KeyRole::kAdmin) return true;
-  if (role == KeyRole::kUser) return path != "/metrics";
-  const bool reads = request.method == "GET" || request.method == "HEAD";
-  return reads && std::ranges::count(kFigures, path) > 0;
-}
-
-HttpResponse wrong_role(KeyRole role, const HttpRequest& request) {
-  return refusal_for(request, 403,
-                     role == KeyRole::kUser
-                         ? "This key has the role user. Figures about all who use the server are "
-                           "for the roles metrics and admin (--api-key-file)."
-                         : "This key has the role metrics, which reads figures and no more. Using "
-                           "the model needs the role user or admin (--api-key-file).");
-}
+// --- what is kept an eye on ------------------------------------------------------
 
 // Actions that somebody may want to know of later.
 std::string audited_action(const HttpRequest& request) {
@@ -188,8 +156,10 @@ HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) 
 }  // namespace
 
 ApiServer::ApiServer(const ApiOptions& options)
-    : keys_(options.api_keys, options.file_keys, options.api_key_file),
-      web_({options.http.host, options.allowed_hosts, options.cors_origins}) {}
+    : entrance_({options.api_keys,
+                 options.file_keys,
+                 options.api_key_file,
+                 {options.http.host, options.allowed_hosts, options.cors_origins}}) {}
 
 ApiServer::~ApiServer() { stop(); }
 
@@ -202,17 +172,14 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
     return page;
   };
   options.http.refuse_head = [self = server.get()](const HttpRequest& head) {
-    auto refused = self->refuse(head);
+    auto refused = self->entrance_.refuse(head);
     if (refused) {
       log_request(head, {.status = refused->status, .why = "refused before its body was read"});
-      for (auto& header : self->web_.headers_for(head)) refused->headers.push_back(header);
+      for (auto& header : self->entrance_.web().headers_for(head))
+        refused->headers.push_back(header);
     }
     return refused;
   };
-  if (!options.api_key_file.empty()) {
-    server->key_watch_.emplace(options.api_key_file,
-                               [self = server.get()] { (void)self->reload_keys(); });
-  }
   auto http = HttpServer::listen(
       std::move(options.http),
       [self = server.get()](const HttpRequest& request, HttpResponder& responder) {
@@ -231,7 +198,6 @@ void ApiServer::drain() {
 }
 
 void ApiServer::stop() {
-  key_watch_.reset();
   if (http_ != nullptr) http_->stop();
   workers_.stop();
   files_.join();
@@ -239,33 +205,25 @@ void ApiServer::stop() {
 
 asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponder& responder) {
   const bool preflight = request.method == "OPTIONS";
-  ClientResponder answering(request, responder,
-                            preflight ? ClientResponder::Headers{} : web_.headers_for(request));
-  if (auto refused = refuse(request)) {
+  ClientResponder answering(
+      request, responder,
+      preflight ? ClientResponder::Headers{} : entrance_.web().headers_for(request));
+  if (auto refused = entrance_.refuse(request)) {
     co_await answering.send(std::move(*refused));
     co_return;
   }
   if (preflight) {
-    HttpResponse allowed = web_.preflight(request);
+    HttpResponse allowed = entrance_.web().preflight(request);
     co_await answering.send(std::move(allowed));
     co_return;
   }
-  const Asker asker = keys_.who(request).value_or(Asker{});  // some pages are open to all
+  const Asker asker = entrance_.who(request);
   if (auto immediate = answer_at_once(request, asker)) {
     co_await answering.send(std::move(*immediate));
   } else {
     co_await answer_limited(request, asker, answering);
   }
   audit(request, asker, answering.note().status);
-}
-
-std::optional<HttpResponse> ApiServer::refuse(const HttpRequest& request) const {
-  if (auto refused = web_.refuse(request, keys_.required())) return refused;
-  if (request.method == "OPTIONS" || is_open_to_all(request)) return std::nullopt;
-  const auto asker = keys_.who(request);
-  if (!asker) return refusal_for(request, wrong_key());
-  if (!may_ask(asker->role, request)) return wrong_role(asker->role, request);
-  return std::nullopt;
 }
 
 std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request,

@@ -10,14 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "api/access.h"
 #include "api/backend.h"
 #include "api/client_responder.h"
-#include "api/file_watch.h"
+#include "api/entrance.h"
 #include "api/http_server.h"
 #include "api/key_limiter.h"
 #include "api/model_events.h"
-#include "api/web_rules.h"
 #include "api/worker_pool.h"
 #include "api/worker_probe.h"
 
@@ -49,13 +47,11 @@ class ApiServer {
   [[nodiscard]] std::uint16_t port() const { return http_->port(); }
   [[nodiscard]] std::size_t connection_count() const { return http_->connection_count(); }
   // Reads the file of keys again, if there is one. Any thread.
-  Result<void> reload_keys() { return keys_.reload(); }
+  Result<void> reload_keys() { return entrance_.reload_keys(); }
 
  private:
   explicit ApiServer(const ApiOptions& options);
 
-  // Whether the request is for somebody else, from its head alone.
-  [[nodiscard]] std::optional<HttpResponse> refuse(const HttpRequest& request) const;
   boost::asio::awaitable<void> handle(const HttpRequest& request, HttpResponder& responder);
   // The answer to all that needs no work; nullopt when the model must be asked.
   [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request,
@@ -69,9 +65,7 @@ class ApiServer {
                                                  ClientResponder& responder);
   [[nodiscard]] Worker worker_for(const HttpRequest& request, const Asker& asker);
 
-  ApiKeys keys_;
-  std::optional<FileWatch> key_watch_;
-  WebRules web_;
+  Entrance entrance_;
   KeyLimiter limiter_;
   BackendSlot backend_;
   WorkerPool workers_;  // templates, tokens and grammars

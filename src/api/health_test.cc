@@ -71,10 +71,12 @@ TEST_F(HealthTest, AWorkerThatNeverComesIsToldToo) {
 }
 
 TEST(WorkerProbeTest, TellsSinceWhenNoWorkerCame) {
-  WorkerPool workers(1);
+  WorkerPool workers(2);
   WorkerProbe probe(workers);
   std::promise<void> busy;
-  workers.post({"a client", false, [&](bool) { busy.get_future().wait(); }});
+  const auto over = busy.get_future().share();
+  for (const char* client : {"one", "another"})
+    workers.post({client, false, [over](bool) { over.wait(); }});
   EXPECT_EQ(probe.waiting_ms(), 0.0) << "it was asked just now";
   EXPECT_GT(probe.waiting_ms(), 0.0);
   busy.set_value();

@@ -10,9 +10,6 @@
 namespace holdfast::api {
 namespace {
 
-// A reason may quote a client.
-constexpr std::size_t kReasonMax = 512;
-
 std::string_view front_of(std::string_view text, std::size_t most = kClientTextMax) {
   return text.substr(0, most);
 }
@@ -36,11 +33,13 @@ bool is_polled(const HttpRequest& request) {
 }
 
 void log_request(const HttpRequest& request, const RequestEnd& end) {
-  const bool loading = end.status == 503 && without_version(request.path) == "/health";
+  // Who waits for the model asks for both again and again.
+  const std::string_view asked = without_version(request.path);
+  const bool loading = end.status == 503 && (asked == "/health" || asked == "/models");
   const bool refused = end.status >= 400 && !loading;
   const bool silent = end.status == 408 && request.method.empty();  // a connection kept in reserve
-  const auto level =
-      silent || (is_polled(request) && !refused) ? env::LogLevel::kDebug : env::LogLevel::kInfo;
+  const auto level = silent || loading || (is_polled(request) && !refused) ? env::LogLevel::kDebug
+                                                                           : env::LogLevel::kInfo;
   const std::string_view method = or_dash(request.method);
   const std::string_view path = or_dash(request.path);
   const std::string named = end.session.empty() ? session_of(request) : end.session;

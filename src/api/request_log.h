@@ -8,8 +8,10 @@
 // does not hide the rest. All text of a client is cut short here, and escaped by the log (LOG-1).
 //
 // Invariants, verified by the tests of the same numbers (request_log_test.cc):
-//   RLOG-1  a request has one line, however it ends: answered, refused, cut off, left by its client
-//   RLOG-2  a client chooses neither the line's form nor more than kClientTextMax bytes of a field
+//   RLOG-1  a request that has arrived whole, or that is refused before, has one line, however it
+//           ends: answered, refused, cut off, left by its client
+//   RLOG-2  a client chooses neither the line's form nor more than kClientTextMax bytes of a field,
+//           kReasonMax of the reason for a refusal
 #pragma once
 
 #include <chrono>
@@ -23,6 +25,7 @@
 namespace holdfast::api {
 
 inline constexpr std::size_t kClientTextMax = 128;
+inline constexpr std::size_t kReasonMax = 512;
 
 // What a request cost, where it was one for the model.
 struct RequestTokens {
@@ -38,7 +41,7 @@ struct RequestTokens {
 struct RequestEnd {
   int status = 0;            // 0: nothing was answered
   std::string why = {};      // of a refusal, or what ended it early
-  double ms = 0.0;           // since its head was read
+  double ms = 0.0;           // since it was handed to who answers it
   bool for_model = false;    // `tokens` count
   std::string session = {};  // session_of(), where the body was read; else that of the headers
   RequestTokens tokens = {};

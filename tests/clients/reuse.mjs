@@ -81,16 +81,19 @@ export class CountingClient {
     return message;
   }
 
-  // Sends chats at the same moment. One of them has to compute what they share:
-  // the oracle lets it be the first.
+  // Sends chats at the same moment. One of them has to compute what they share: the
+  // oracle lets it be the one that reused least, because requests that are prepared side
+  // by side begin in any order.
   async chatsAtOnce(conversations, extra = {}) {
     const prompts = [];
     for (const messages of conversations) prompts.push(await this.#promptText(messages, extra));
     const answers = await Promise.all(conversations.map((messages) => this.#answer(messages, extra)));
     const tokens = [];
     for (const [i, text] of prompts.entries()) tokens.push(await this.#promptTokens(text, answers[i].json));
+    const cached = answers.map(({ json }) => json.usage.prompt_tokens_details.cached_tokens);
+    const first = cached.indexOf(Math.min(...cached));
     answers.forEach((answer, i) => {
-      this.#note(answer, tokens[i], this.#ledger.oracle(tokens[i], tokens.slice(0, i > 0 ? 1 : 0)));
+      this.#note(answer, tokens[i], this.#ledger.oracle(tokens[i], i === first ? [] : [tokens[first]]));
     });
     answers.forEach(({ json }, i) => this.#ledger.add([...tokens[i], ...answerTokens(json)]));
     return answers.map(({ json }) => json.choices[0].message);

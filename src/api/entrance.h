@@ -1,0 +1,46 @@
+// Entrance: who may ask this server for what, decided from the head of a request.
+//
+//   WebRules   may the web page that sends it use this server?
+//   ApiKeys    whose key does it carry? The file of keys is watched.
+//   may_ask    does that key's role include this page?
+//
+// Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/access.h"
+#include "api/file_watch.h"
+#include "api/http_server.h"
+#include "api/web_rules.h"
+
+namespace holdfast::api {
+
+struct EntranceOptions {
+  std::vector<std::string> api_keys;  // these three: see ApiKeys
+  std::vector<ApiKey> file_keys;
+  std::string api_key_file;  // watched; empty: there is none
+  WebOptions web;
+};
+
+class Entrance {
+ public:
+  explicit Entrance(const EntranceOptions& options);
+
+  // Why the request is not answered; nothing: it is.
+  [[nodiscard]] std::optional<HttpResponse> refuse(const HttpRequest& request) const;
+  // Nobody in particular asks for pages that are open to all.
+  [[nodiscard]] Asker who(const HttpRequest& request) const;
+  [[nodiscard]] const WebRules& web() const { return web_; }
+  // Reads the file of keys again, if there is one.
+  Result<void> reload_keys() { return keys_.reload(); }
+
+ private:
+  ApiKeys keys_;
+  const WebRules web_;
+  std::optional<FileWatch> key_watch_;  // the last, because it uses the keys
+};
+
+}  // namespace holdfast::api
