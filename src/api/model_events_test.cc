@@ -9,7 +9,7 @@
 namespace holdfast::api {
 namespace {
 
-constexpr const char* kWatch = "GET /models/sse HTTP/1.1\r\nHost: t\r\n\r\n";
+constexpr const char* kWatch = "GET /models/sse HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 // Reads on until the stream says this.
 bool read_until(TestClient& client, TestAnswer& answer, std::string_view wanted) {
@@ -49,7 +49,7 @@ TEST(ModelEvents, ALoadedModelIsSaidToBeSoAtOnce) {
   TestServer server;
   server.load();
   TestClient client(server.api().port());
-  client.send("GET /v1/models/sse HTTP/1.1\r\nHost: t\r\n\r\n");
+  client.send("GET /v1/models/sse HTTP/1.1\r\nHost: localhost\r\n\r\n");
   TestAnswer answer = client.read_head();
   ASSERT_TRUE(read_until(client, answer, R"("status":"loaded")"));
 }
