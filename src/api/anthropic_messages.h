@@ -17,8 +17,8 @@
 
 namespace holdfast::api {
 
-// Sets answer_refs, sources, attribution_removed, messages_json, continue_final_message and add_generation_prompt: as with
-// Anthropic, a final assistant message is continued.
+// Sets answer_refs, sources, attribution_removed, messages_json, continue_final_message and
+// add_generation_prompt: as with Anthropic, a final assistant message is continued.
 void read_conversation(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request);
 
 }  // namespace holdfast::api

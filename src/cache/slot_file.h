@@ -16,9 +16,9 @@
 //   SLOTFILE-4  a file is there whole or not at all; another owner's, and one that is no such file,
 //               is never replaced
 //
-// Codes of Errors: kTooLarge - it does not fit into the quota of the folder; kNotFound - there is none of this owner; kInvalidArgument - the file is not
-// fit to be used, or the name is taken; kIo; kUnavailable - no memory, or another process
-// writes there.
+// Codes of Errors: kTooLarge - it does not fit into the quota of the folder; kNotFound - there is
+// none of this owner; kInvalidArgument - the file is not fit to be used, or the name is taken; kIo;
+// kUnavailable - no memory, or another process writes there.
 //
 // One thread at a time for each FileSystem.
 #pragma once

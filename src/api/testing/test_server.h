@@ -62,8 +62,8 @@ class TestServer {
   static std::string request_text(const std::string& method, const std::string& path,
                                   const std::string& body, const std::string& headers = "") {
     return method + " " + path +
-           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-           headers + "\r\n" + body;
+           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n" + headers + "\r\n" + body;
   }
 
   ApiServer& api() { return *api_; }

@@ -24,8 +24,8 @@ struct LlamaConfig {
   // Tokens that one slot holds. 0: as many as the model was trained for, fewer if memory is short.
   TokenPos context_tokens = 0;
   int slots = 4;
-  int threads = 0;          // 0: one per core
-  int threads_batch = 0;    // 0: as threads
+  int threads = 0;        // 0: one per core
+  int threads_batch = 0;  // 0: as threads
   // How long idle threads look for work before they sleep, 0 (not at all) to 100; the engine's
   // own measure.
   int poll = 50;
