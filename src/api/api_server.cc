@@ -174,7 +174,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
   options.http.refuse_head = [self = server.get()](const HttpRequest& head) {
     auto refused = self->entrance_.refuse(head);
     if (refused) {
-      log_request(head, {.status = refused->status, .why = "refused before its body was read"});
+      log_request(head, {.status = refused->status, .why = reason_in(refused->body)});
       for (auto& header : self->entrance_.web().headers_for(head))
         refused->headers.push_back(header);
     }

@@ -154,7 +154,7 @@ std::string tenant_of(const HttpRequest& request, const std::string& key_name) {
   return tenant_name(key_name, request.query_value("cache_salt"));
 }
 
-// Nothing: whoever asks sees all.
+// Nothing: the asker sees all.
 std::optional<serve::CacheOwner> owner_of(const AnswerContext& context,
                                           const HttpRequest& request) {
   if (context.sees_all) return std::nullopt;

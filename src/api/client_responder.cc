@@ -8,9 +8,6 @@ namespace holdfast::api {
 
 namespace asio = boost::asio;
 
-namespace {
-
-// error.message, which the envelopes of all protocols have.
 std::string reason_in(std::string_view body) {
   const Result<Json> parsed = parse_json(body);
   if (!parsed.ok() || !parsed->is_object() || !parsed->contains("error")) return "";
@@ -19,8 +16,6 @@ std::string reason_in(std::string_view body) {
   const Json& message = error.at("message");
   return message.is_string() ? message.get<std::string>() : "";
 }
-
-}  // namespace
 
 ClientResponder::~ClientResponder() {
   const bool unanswered = end_.status == 0;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "api/request_log.h"
 
 namespace holdfast::api {
+
+// The error.message of a refusal, which the envelopes of all protocols have; empty: none.
+[[nodiscard]] std::string reason_in(std::string_view body);
 
 class ClientResponder final : public HttpResponder {
  public:

@@ -30,7 +30,7 @@ namespace holdfast::api {
 struct WorkerJob {
   std::string client;  // whose it is
   bool heavy = false;  // it may take much longer than others
-  // With false: it will not be done; whoever waits for it is told so.
+  // With false: it will not be done, and the one who waits for it is told so.
   std::function<void(bool wanted)> run;
 };
 

@@ -89,6 +89,16 @@ TEST_F(RequestLogTest, RLOG1RefusalsSayWhy) {
   EXPECT_TRUE(has(lines(2).at(1), "status=400")) << lines(2).at(1);
 }
 
+// A body that nobody may send is not read; the line says why all the same.
+TEST_F(RequestLogTest, RLOG1ARefusedHeadSaysWhy) {
+  ApiOptions options;
+  options.api_keys = {"sesame"};
+  TestServer server(options);
+  server.load();
+  EXPECT_EQ(server.ask("POST", "/v1/chat/completions", "{}").status, 401);
+  EXPECT_TRUE(has(lines(1).at(0), "why=\"The API key is missing or wrong.")) << lines(1).at(0);
+}
+
 // What fails before there is a request that a handler could see.
 TEST_F(RequestLogTest, RLOG1BrokenHttpHasALine) {
   TestServer server;

@@ -1,6 +1,5 @@
 // Watchdog: says in the log when the scheduler's loop is stuck, in what and for whose request, and
-// when it goes on. It changes nothing: `/health` tells the same, and whoever runs the server
-// decides.
+// when it goes on. It changes nothing: `/health` tells the same, and the operator decides.
 #pragma once
 
 #include <chrono>

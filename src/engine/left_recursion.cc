@@ -22,8 +22,8 @@ void each_alternative(const GrammarRule& rule, Visit visit) {
   }
 }
 
-// Which rules may match nothing. An alternative waits for one reference after the other; whoever
-// turns out to be empty wakes the alternatives that wait for it.
+// Which rules may match nothing. An alternative waits for one reference after the other; a
+// rule that turns out to be empty wakes the alternatives that wait for it.
 class EmptyRules {
  public:
   explicit EmptyRules(const std::vector<GrammarRule>& rules)
