@@ -4,15 +4,15 @@
 #include <optional>
 #include <utility>
 
+#include "cache/message_spans.h"
 #include "cache/partly_literal.h"
-#include "cache/turns.h"
 
 namespace holdfast::cache {
 
 namespace {
 
-// Where it is not clear which turn a message became, this many are compared at most: reading
-// a turn as a reply takes as long as the turn is.
+// Where it is not clear which rendered message quotes an answer, this many are compared at most:
+// parsing a message as a reply takes as long as the message is.
 constexpr int kTriesMax = 4;
 // And this many times the prompt's own length is looked at in all, so that many answers that
 // are not shown cannot make it quadratic.
@@ -34,32 +34,32 @@ class Matcher {
   Matcher(const engine::TextModel& text, const engine::RenderedChat& chat, std::size_t messages)
       : prompt_(chat.prompt),
         ends_(turn_ends_of(text)),
-        turns_(turns_of(prompt_, ends_, chat.literal).ended),
+        closed_(message_spans_of(prompt_, ends_, chat.literal).closed),
         bytes_left_(kReadingsMax * prompt_.size()) {
     const std::string_view header = header_of(chat.generation_prompt);
-    for (std::size_t i = 0; i < turns_.size() && !header.empty(); ++i) {
-      if (opening_text(turns_[i]).starts_with(header)) assistants_.push_back(i);
+    for (std::size_t i = 0; i < closed_.size() && !header.empty(); ++i) {
+      if (opening_text(closed_[i]).starts_with(header)) assistants_.push_back(i);
     }
     if (assistants_.size() != messages) assistants_.clear();
   }
 
-  // The turn that is this answer; each call looks behind what the one before has found.
-  std::optional<EndedTurn> find(const QuotedAnswer& quoted, const SaysTheSame& says_the_same) {
+  // The message that is this answer; each call looks behind what the one before has found.
+  std::optional<ClosedMessage> find(const QuotedAnswer& quoted, const SaysTheSame& says_the_same) {
     std::size_t first = next_;
-    std::size_t last = turns_.size();
+    std::size_t last = closed_.size();
     if (!assistants_.empty()) {  // it is known which one it would be
       first = quoted.message < assistants_.size() ? assistants_[quoted.message] : last;
       last = std::min(first + 1, last);
     }
     int tries = 0;
     for (std::size_t i = first; i < last && may_read(quoted.answer.opening_bytes); ++i) {
-      if (!opens_as(quoted.answer, turns_[i])) continue;
-      const std::string_view rendered = rendered_of(quoted.answer, turns_[i]);
+      if (!opens_as(quoted.answer, closed_[i])) continue;
+      const std::string_view rendered = rendered_of(quoted.answer, closed_[i]);
       const bool same =
           rendered == quoted.sampled || (tries++ < kTriesMax && says_the_same(quoted, rendered));
       if (!same) continue;
       next_ = i + 1;
-      return turns_[i];
+      return closed_[i];
     }
     return std::nullopt;
   }
@@ -70,12 +70,12 @@ class Matcher {
     bytes_left_ -= may ? bytes + 1 : bytes_left_;
     return may;
   }
-  [[nodiscard]] std::string_view text_of(const EndedTurn& turn) const {
-    return prompt_.substr(turn.begin, turn.end - turn.begin);
+  [[nodiscard]] std::string_view text_of(const ClosedMessage& message) const {
+    return prompt_.substr(message.begin, message.end - message.begin);
   }
-  // Without the end of the turn before.
-  [[nodiscard]] std::string_view opening_text(const EndedTurn& turn) const {
-    std::string_view text = text_of(turn);
+  // Without the end of turn that closed the message before.
+  [[nodiscard]] std::string_view opening_text(const ClosedMessage& message) const {
+    std::string_view text = text_of(message);
     for (const TurnEnd& end : ends_) {
       if (!text.starts_with(end.text)) continue;
       text.remove_prefix(end.text.size());
@@ -83,20 +83,21 @@ class Matcher {
     }
     return without_space(text);
   }
-  [[nodiscard]] bool opens_as(const tier::RememberedAnswer& answer, const EndedTurn& turn) const {
-    const std::string_view text = text_of(turn);
+  [[nodiscard]] bool opens_as(const tier::RememberedAnswer& answer,
+                              const ClosedMessage& message) const {
+    const std::string_view text = text_of(message);
     return text.size() >= answer.opening_bytes &&
            TokenHistory::opening_hash(text.substr(0, answer.opening_bytes)) == answer.opening_hash;
   }
   [[nodiscard]] std::string_view rendered_of(const tier::RememberedAnswer& answer,
-                                             const EndedTurn& turn) const {
-    return text_of(turn).substr(answer.opening_bytes);
+                                             const ClosedMessage& message) const {
+    return text_of(message).substr(answer.opening_bytes);
   }
 
   const std::string_view prompt_;
   const std::vector<TurnEnd> ends_;
-  const std::vector<EndedTurn> turns_;
-  std::vector<std::size_t> assistants_;  // turns that are the assistant's; empty: not known
+  const std::vector<ClosedMessage> closed_;
+  std::vector<std::size_t> assistants_;  // of closed_, the assistant's; empty: not known
   std::size_t next_ = 0;
   std::size_t bytes_left_;  // that may be looked at
 };
@@ -117,10 +118,10 @@ QuotedPrompt quote_answers(const engine::TextModel& text, const engine::Rendered
   Matcher matcher(text, chat, messages);
   std::size_t copied = 0;
   for (const QuotedAnswer& answer : answers) {
-    const auto turn = matcher.find(answer, says_the_same);
-    quoted.used.push_back(turn.has_value());
-    if (!turn) continue;
-    const std::size_t begin = turn->begin + answer.answer.opening_bytes;
+    const auto found = matcher.find(answer, says_the_same);
+    quoted.used.push_back(found.has_value());
+    if (!found) continue;
+    const std::size_t begin = found->begin + answer.answer.opening_bytes;
     append(chat, {copied, begin}, quoted);
     Quote& quote = quoted.quotes.emplace_back();
     quote.begin = quoted.text.size();
@@ -128,7 +129,7 @@ QuotedPrompt quote_answers(const engine::TextModel& text, const engine::Rendered
     quote.end = quoted.text.size();
     quote.ids = answer.answer.ids;
     quote.name = answer.answer.name;
-    copied = turn->end;
+    copied = found->end;
   }
   append(chat, {copied, chat.prompt.size()}, quoted);
   return quoted;

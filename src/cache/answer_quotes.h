@@ -8,7 +8,7 @@
 //
 // Where both say the same, the sampled text takes the place of the rendered one, and with it
 // the ids: the prompt then goes on where the model's own state is. Whether they say the same
-// is for the caller to judge, who knows the format. A turn that does not begin as the answer's
+// is for the caller to judge, who knows the format. A message that does not begin as the answer's
 // did (the template leaves its thoughts out) is left alone.
 //
 // Pure functions; any thread.

@@ -49,24 +49,24 @@ std::size_t TokenHistory::HashName::operator()(const tier::AnswerName& name) con
   return hash;
 }
 
-// A prompt as turns with their keys.
-struct TokenHistory::KeyedTurns {
-  struct Ended : EndedTurn {
+// A prompt as messages with their keys.
+struct TokenHistory::KeyedMessages {
+  struct Closed : ClosedMessage {
     std::uint64_t key = 0;
   };
-  std::vector<Ended> ended;
+  std::vector<Closed> closed;
   std::size_t open_begin = 0;
   std::uint64_t open_seed = 0;
 
-  KeyedTurns(SpaceKey space, std::string_view prompt, const std::vector<TurnEnd>& ends,
-             const std::vector<engine::TextRange>& literal)
+  KeyedMessages(SpaceKey space, std::string_view prompt, const std::vector<TurnEnd>& ends,
+                const std::vector<engine::TextRange>& literal)
       : open_seed(hash_space(space)) {
-    const Turns turns = turns_of(prompt, ends, literal);
-    for (const EndedTurn& turn : turns.ended) {
-      open_seed = hash_text(prompt.substr(turn.begin, turn.end - turn.begin), open_seed);
-      ended.push_back({turn, open_seed});
+    const MessageSpans spans = message_spans_of(prompt, ends, literal);
+    for (const ClosedMessage& message : spans.closed) {
+      open_seed = hash_text(prompt.substr(message.begin, message.end - message.begin), open_seed);
+      closed.push_back({message, open_seed});
     }
-    open_begin = turns.open_begin;
+    open_begin = spans.open_begin;
   }
 };
 
@@ -74,10 +74,10 @@ TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& 
                                        std::string_view prompt, const std::vector<Quote>& quotes,
                                        const std::vector<engine::TextRange>& literal) {
   const PartlyLiteral whole(prompt, literal);
-  const KeyedTurns turns(space, prompt, turn_ends_of(text), literal);
+  const KeyedMessages messages(space, prompt, turn_ends_of(text), literal);
   TokenizedPrompt result;
-  result.context = {space, turns.open_seed, std::string(prompt.substr(turns.open_begin)), {}};
-  const std::vector<Splice> splices = find(space, turns, quotes);
+  result.context = {space, messages.open_seed, std::string(prompt.substr(messages.open_begin)), {}};
+  const std::vector<Splice> splices = find(space, messages, quotes);
   auto spliced = splices.empty() ? std::nullopt : splice(text, whole, splices);
   if (!spliced) {
     result.tokens = whole.tokenize(text);
@@ -88,30 +88,31 @@ TokenizedPrompt TokenHistory::tokenize(SpaceKey space, const engine::TextModel& 
   return result;
 }
 
-std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const KeyedTurns& turns,
+std::vector<TokenHistory::Splice> TokenHistory::find(SpaceKey space, const KeyedMessages& messages,
                                                      const std::vector<Quote>& quotes) {
   std::vector<Splice> splices;
   auto quote = quotes.rbegin();
   const MutexLock lock(mutex_);
   // Backwards, so that a conversation's first answer is its last to be forgotten:
   // without it everything after it is off the known path.
-  for (auto it = turns.ended.rbegin(); it != turns.ended.rend(); ++it) {
-    const KeyedTurns::Ended& turn = *it;
-    if (quote != quotes.rend() && quote->end == turn.end) {
-      splices.push_back({quote->begin, quote->end, turn.closing, quote->ids});
+  for (auto it = messages.closed.rbegin(); it != messages.closed.rend(); ++it) {
+    const KeyedMessages::Closed& message = *it;
+    if (quote != quotes.rend() && quote->end == message.end) {
+      splices.push_back({quote->begin, quote->end, message.closing, quote->ids});
       const auto named = by_name_.find(quote->name);
       if (named != by_name_.end()) by_use_.splice(by_use_.end(), by_use_, named->second);
       ++quote;
       continue;
     }
-    const auto found = by_key_.find(turn.key);
+    const auto found = by_key_.find(message.key);
     if (found == by_key_.end()) continue;
     const Answer& answer = *found->second;
-    const bool fits =
-        answer.space == space && answer.opening_bytes + answer.text_bytes == turn.end - turn.begin;
+    const bool fits = answer.space == space &&
+                      answer.opening_bytes + answer.text_bytes == message.end - message.begin;
     if (!fits) continue;  // another text with the same hash
     by_use_.splice(by_use_.end(), by_use_, found->second);
-    splices.push_back({turn.begin + answer.opening_bytes, turn.end, turn.closing, answer.ids});
+    splices.push_back(
+        {message.begin + answer.opening_bytes, message.end, message.closing, answer.ids});
   }
   std::ranges::reverse(splices);
   return splices;
@@ -138,9 +139,9 @@ bool TokenHistory::remember(const AnswerContext& context, const engine::TextMode
                             TokenSpan answer) {
   const std::vector<TurnEnd> ends = turn_ends_of(text);
   const std::string said = text.detokenize(answer);
-  const std::string turn = context.opening + said;
-  if (said.empty() || ends.empty() || !is_one_turn(turn, ends)) return false;
-  const Answer made{.key = hash_text(turn, context.conversation),
+  const std::string message = context.opening + said;
+  if (said.empty() || ends.empty() || !is_one_message(message, ends)) return false;
+  const Answer made{.key = hash_text(message, context.conversation),
                     .space = context.space,
                     .opening_bytes = context.opening.size(),
                     .text_bytes = said.size(),

@@ -6,15 +6,15 @@
 // known path in the middle of the model's own answer, and all that follows is
 // computed again.
 //
-// A prompt is read as turns. A turn runs from one turn-end token to the next:
+// A prompt is read as messages. Each runs from one end-of-turn token to the next:
 //
 //   <|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user ...
-//   [----- turn 0 -----][--------------- turn 1 ---------------][------ turn 2 -----
+//   [---- message 0 ---][-------------- message 1 -------------][---- message 2 ----
 //                       [------------ opening ------------][ids]
 //
-// The key of a turn is the hash of its text, seeded with the key of the turn
+// The key of a message is the hash of its text, seeded with the key of the message
 // before and, at first, with the space. So it stands for the whole conversation
-// up to there, and a prompt of any length is looked up with one hash a turn.
+// up to there, and a prompt of any length is looked up with one hash a message.
 // The conversation counts, not the answer's text alone, because ids are worth
 // keeping only where the state before them is known too: "ab" elsewhere may have
 // been said, or read, in other ids, and is then known by those.
@@ -62,8 +62,8 @@
 
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "cache/message_spans.h"
 #include "cache/partly_literal.h"
-#include "cache/turns.h"
 #include "engine/text.h"
 #include "state/tokens.h"
 #include "tier/answer_log.h"
@@ -85,7 +85,7 @@ struct HistoryUsage {
 // What an answer follows. Made by tokenize(), given back to remember().
 struct AnswerContext {
   SpaceKey space;
-  std::uint64_t conversation = 0;  // key of the turns before
+  std::uint64_t conversation = 0;  // key of the messages before
   std::string opening;             // the prompt's text since the last turn end
   tier::AnswerName name;           // what its client will call it by
 };
@@ -159,12 +159,12 @@ class TokenHistory {
     Token closing = 0;
     Tokens ids;
   };
-  struct KeyedTurns;
+  struct KeyedMessages;
   struct HashName {
     std::size_t operator()(const tier::AnswerName& name) const;
   };
 
-  [[nodiscard]] std::vector<Splice> find(SpaceKey space, const KeyedTurns& turns,
+  [[nodiscard]] std::vector<Splice> find(SpaceKey space, const KeyedMessages& messages,
                                          const std::vector<Quote>& quotes);
   [[nodiscard]] static std::optional<Tokens> splice(const engine::TextModel& text,
                                                     const PartlyLiteral& prompt,

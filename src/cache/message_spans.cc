@@ -1,4 +1,4 @@
-#include "cache/turns.h"
+#include "cache/message_spans.h"
 
 #include <algorithm>
 #include <optional>
@@ -50,22 +50,22 @@ std::vector<TurnEnd> turn_ends_of(const engine::TextModel& text) {
   return ends;
 }
 
-Turns turns_of(std::string_view prompt, const std::vector<TurnEnd>& ends,
-               const std::vector<engine::TextRange>& literal) {
-  Turns turns;
+MessageSpans message_spans_of(std::string_view prompt, const std::vector<TurnEnd>& ends,
+                              const std::vector<engine::TextRange>& literal) {
+  MessageSpans spans;
   TurnEndScanner scanner(prompt, ends);
   std::size_t from = 0;
   while (const auto found = scanner.next(from)) {
     from = found->position + found->end->text.size();
     if (!ranges_within(literal, {found->position, from}).empty()) continue;
-    turns.ended.push_back({turns.open_begin, found->position, found->end->token});
-    turns.open_begin = found->position;
+    spans.closed.push_back({spans.open_begin, found->position, found->end->token});
+    spans.open_begin = found->position;
   }
-  return turns;
+  return spans;
 }
 
-bool is_one_turn(std::string_view turn, const std::vector<TurnEnd>& ends) {
-  TurnEndScanner scanner(turn, ends);
+bool is_one_message(std::string_view text, const std::vector<TurnEnd>& ends) {
+  TurnEndScanner scanner(text, ends);
   const auto first = scanner.next(0);
   if (!first) return true;
   return first->position == 0 && !scanner.next(first->end->text.size());
