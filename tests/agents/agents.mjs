@@ -180,6 +180,9 @@ const cline = {
     write(join(home, '.cline/data/settings/global-settings.json'), {
       telemetryOptOut: true,
       autoUpdateEnabled: false,
+      // The pocket model starts sub-agents under system prompts that it makes up: of such a prompt
+      // nothing can have been seen before.
+      disabledTools: ['spawn_agent'],
     });
     const settings = {
       provider: 'openai-compatible',
