@@ -61,9 +61,7 @@ format:
 lint:
 	@scripts/setup.sh build test lint
 	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
-	$(call configure,release,all)
-	@python3 scripts/thread_safety.py build $(JOBS)
-	@git ls-files 'src/*.cc' 'bench/policy/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --extra-arg=-Wno-unknown-warning-option
+	@scripts/lint.sh "$(ENGINE)" "$(JOBS)"
 
 clean:
 	@rm -rf build

@@ -171,7 +171,7 @@ asio::awaitable<bool> HttpConnection::write_all(std::string_view bytes) {
 asio::awaitable<void> HttpConnection::answer_failure(int status, std::string_view message,
                                                      HttpRequest head) {
   head.peer = transport_->peer_name();
-  HttpResponse page = service_.error_page(status, message, std::move(head));
+  HttpResponse page = service_.error_page(status, message, head);
   co_await answer_and_close(std::move(page));
 }
 
