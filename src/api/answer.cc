@@ -157,7 +157,7 @@ AnswerUnderWay open_answer(const AnswerContext& context, const Protocol& protoco
                         .echoes = {}};
   for (const PreparedChoice& choice : ready.prepared.choices) {
     answer.readers.emplace_back(*context.backend->text, ready.prepared.format.get(),
-                                ready.options.logprobs(), choice.answer_id);
+                                ready.options.reports_tokens(), choice.answer_id);
     answer.echoes.push_back(choice.echo);
   }
   return answer;

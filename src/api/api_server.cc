@@ -9,6 +9,7 @@
 #include "api/client_envelope.h"
 #include "api/client_responder.h"
 #include "api/completions.h"
+#include "api/infill.h"
 #include "api/info.h"
 #include "api/messages.h"
 #include "api/metrics.h"
@@ -43,8 +44,10 @@ using Routes = std::vector<Route>;  // one for each method of a path
 // Paths without their optional "/v1".
 const std::map<std::string_view, Routes> kRoutes = {
     {"/chat/completions", {{"POST", &answer_chat}}},
+    {"/chat/completions/input_tokens", {{"POST", &count_chat_tokens}}},
     {"/completions", {{"POST", &answer_text}}},
     {"/completion", {{"POST", &answer_text}}},
+    {"/infill", {{"POST", &answer_infill}}},
     {"/messages", {{"POST", &answer_messages}}},
     {"/messages/count_tokens", {{"POST", &count_message_tokens}}},
     {"/responses", {{"POST", &answer_response}}},

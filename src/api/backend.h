@@ -40,9 +40,11 @@ struct Backend {
   cache::RoomFor room;  // what a conversation takes, and how many fit
   int slots = 0;
   TokenPos context_tokens = 0;
+  TokenPos batch_tokens = 2048;      // --batch-size
   std::string model_name;            // what responses call it
   std::vector<std::string> aliases;  // further names
   std::string build;                 // "holdfast 0.1.0"
+  std::string fingerprint;           // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
   std::int64_t loaded_at = 0;        // Unix time
   // How the engine stands now: it may be checked further while the server is idle.
   std::function<engine::EngineStanding()> engine = [] { return engine::EngineStanding{}; };

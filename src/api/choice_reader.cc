@@ -7,10 +7,10 @@
 namespace holdfast::api {
 
 ChoiceReader::ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format,
-                           bool logprobs, std::string answer_id)
+                           bool tokens, std::string answer_id)
     : text_(text),
       parser_(format != nullptr ? text.make_parser(*format) : nullptr),
-      wants_logprobs_(logprobs),
+      wants_tokens_(tokens),
       answer_id_(std::move(answer_id)) {}
 
 void ChoiceReader::name_call(std::size_t index, engine::ToolCall& call) const {
@@ -25,7 +25,7 @@ std::vector<engine::ReplyDelta> ChoiceReader::named(std::vector<engine::ReplyDel
 }
 
 void ChoiceReader::note_logprobs(const std::vector<serve::TokenReport>& tokens) {
-  if (!wants_logprobs_) return;
+  if (!wants_tokens_) return;
   for (const serve::TokenReport& token : tokens) {
     logprobs_.push_back(logprobs_of(token, [this](Token id) { return text_.piece(id, true); }));
   }

@@ -16,7 +16,7 @@ class ChoiceReader {
  public:
   // `format` null: a plain completion, whose text is passed on as it is. `answer_id`: what
   // ids of calls carry where the model writes none (api/answer_refs.h); empty: nothing.
-  ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format, bool logprobs,
+  ChoiceReader(const engine::TextModel& text, const engine::ReplyFormat* format, bool tokens,
                std::string answer_id = "");
 
   // What a streaming client should see next.
@@ -28,8 +28,9 @@ class ChoiceReader {
   [[nodiscard]] const engine::Reply& reply() const;
   [[nodiscard]] const std::string& answer_id() const { return answer_id_; }
   [[nodiscard]] const std::optional<serve::Finished>& finished() const { return finished_; }
+  // The tokens, if they were asked for; with log-probabilities, if those were.
   [[nodiscard]] const std::vector<TokenLogprobs>& all_logprobs() const { return logprobs_; }
-  // Log-probabilities that no chunk has carried yet.
+  // Those that no chunk has carried yet.
   [[nodiscard]] std::vector<TokenLogprobs> take_new_logprobs();
 
  private:
@@ -42,7 +43,7 @@ class ChoiceReader {
   std::string kept_;
   engine::Reply plain_;
   engine::Reply whole_;  // once it has finished, with the names of its calls
-  bool wants_logprobs_;
+  bool wants_tokens_;
   std::string answer_id_;
   std::vector<TokenLogprobs> logprobs_;
   std::size_t logprobs_sent_ = 0;

@@ -21,7 +21,7 @@ serve::GenerateRequest make_request(const CompletionOptions& options, Tokens pro
   request.draft = options.draft;
   request.stops = options.stops;
   request.ignore_eos = options.ignore_eos();
-  request.want_tokens = options.logprobs();
+  request.want_tokens = options.reports_tokens();
   request.want_progress = options.return_progress;
   request.reuse = options.reuse;
   if (options.id_slot) request.slot = SlotId{*options.id_slot};
@@ -119,14 +119,43 @@ bool refuse_unread(const Backend& backend, std::string_view prompt, const std::s
   prepared.tokens_at_least = static_cast<TokenPos>(at_least);
   prepared.too_long =
       Error{ErrorCode::kContextExceeded,
-            "The prompt has at least " + std::to_string(at_least) + " tokens; the context holds " +
+            "The prompt has at least " + std::to_string(at_least) +
+                " tokens. With one for the answer, it exceeds the available context size (" +
                 std::to_string(backend.context_tokens) +
-                " and one must be left for the answer. Send less, or start the server with a"
-                " larger --ctx-size.",
+                " tokens). Send less, or start the server with a larger --ctx-size.",
             field};
   prepared.choices.clear();
   prepared.choices.emplace_back();
   return true;
+}
+
+bool refuse_unread(const Backend& backend, const TextPrompt& prompt, Prepared& prepared) {
+  const auto refused = [&](const auto& part) {
+    const auto* text = std::get_if<std::string>(&part);
+    return text != nullptr && refuse_unread(backend, *text, "prompt", prepared);
+  };
+  const auto* parts = std::get_if<MixedPrompt>(&prompt);
+  return parts != nullptr ? std::ranges::any_of(*parts, refused) : refused(prompt);
+}
+
+// What the vocabulary puts before a text stands before the first part only.
+Tokens tokens_of_parts(const engine::TextModel& text, const MixedPrompt& parts) {
+  Tokens tokens;
+  for (const auto& part : parts) {
+    const auto* words = std::get_if<std::string>(&part);
+    const Tokens own =
+        words != nullptr ? text.tokenize(*words, tokens.empty(), true) : std::get<Tokens>(part);
+    tokens.insert(tokens.end(), own.begin(), own.end());
+  }
+  return tokens;
+}
+
+Tokens tokens_of(const engine::TextModel& text, const TextPrompt& prompt) {
+  if (const auto* words = std::get_if<std::string>(&prompt)) {
+    return text.tokenize(*words, true, true);
+  }
+  if (const auto* parts = std::get_if<MixedPrompt>(&prompt)) return tokens_of_parts(text, *parts);
+  return std::get<Tokens>(prompt);
 }
 
 }  // namespace
@@ -166,7 +195,8 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   first.header_end = header_end_of(*backend.text, *chat, first.prompt);
   first.prompt_field = "messages";
   backend.scheduler->prepare(first);
-  if (auto added = add_choices(backend, request.options, first, "", prepared); !added) {
+  const std::string shown = request.options.verbose ? chat->prompt : "";
+  if (auto added = add_choices(backend, request.options, first, shown, prepared); !added) {
     return added.error();
   }
   prepared.ends_in_call = [text = backend.text,
@@ -180,9 +210,8 @@ Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request
   Prepared prepared;
   for (const TextPrompt& prompt : request.prompts) {
     const auto* text = std::get_if<std::string>(&prompt);
-    if (text != nullptr && refuse_unread(backend, *text, "prompt", prepared)) return prepared;
-    Tokens tokens =
-        text != nullptr ? backend.text->tokenize(*text, true, true) : std::get<Tokens>(prompt);
+    if (refuse_unread(backend, prompt, prepared)) return prepared;
+    Tokens tokens = tokens_of(*backend.text, prompt);
     std::string echo;
     if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);
     serve::GenerateRequest first = make_request(request.options, std::move(tokens), space);

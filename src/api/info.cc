@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/generation.h"
+#include "api/generation_settings.h"
 #include "api/json_fields.h"
 #include "api/openai_errors.h"
 #include "api/quoted_chat.h"
@@ -16,20 +17,15 @@ namespace {
 HttpResponse ok(const Json& body) { return {.body = json_text(body)}; }
 
 Json default_params(const Backend& backend) {
-  const engine::SamplingParams& sampling = backend.defaults.sampling;
-  return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
-          {"temperature", sampling.temperature},
-          {"top_k", sampling.top_k},
-          {"top_p", sampling.top_p},
-          {"min_p", sampling.min_p},
-          {"typical_p", sampling.typical_p},
-          {"repeat_penalty", sampling.repeat_penalty},
-          {"repeat_last_n", sampling.repeat_last_n},
-          {"presence_penalty", sampling.presence_penalty},
-          {"frequency_penalty", sampling.frequency_penalty},
-          {"max_tokens", backend.defaults.max_tokens},
-          {"n_predict", backend.defaults.max_tokens},
-          {"reasoning_format", backend.defaults.reasoning_format}};
+  CompletionOptions options;
+  options.sampling = backend.defaults.sampling;
+  options.max_tokens = backend.defaults.max_tokens;
+  options.draft = backend.defaults.draft;
+  std::string params;
+  append_generation_settings(params, options, backend.defaults.companion);
+  Json json = Json::parse(params);
+  json["reasoning_format"] = backend.defaults.reasoning_format;
+  return json;
 }
 
 Json parts_json(const StateShape& shape) {
@@ -219,18 +215,21 @@ HttpResponse list_slots(const Backend& backend, const Asker& asker) {
   Json slots = Json::array();
   for (const serve::SlotStatus& slot : backend.scheduler->status().slots) {
     if (!asker.sees_all() && slot.client != asker.client) continue;
-    slots.push_back({{"id", slot.id.value},
-                     {"id_task", slot.request_id},
-                     {"n_ctx", backend.context_tokens},
-                     {"speculative", false},
-                     {"is_processing", slot.busy},
-                     {"state", !slot.busy        ? "idle"
-                               : slot.prefilling ? "prefill"
-                                                 : "decode"},
-                     {"n_tokens", slot.tokens_held},
-                     {"n_prompt_tokens", slot.prompt_tokens},
-                     {"n_prompt_tokens_processed", slot.prompt_processed},
-                     {"next_token", {{"n_decoded", slot.predicted}}}});
+    slots.push_back(
+        {{"id", slot.id.value},
+         {"id_task", slot.request_id},
+         {"n_ctx", backend.context_tokens},
+         {"speculative", slot.drafts},
+         {"is_processing", slot.busy},
+         {"state", !slot.busy        ? "idle"
+                   : slot.prefilling ? "prefill"
+                                     : "decode"},
+         {"n_tokens", slot.tokens_held},
+         {"n_prompt_tokens", slot.prompt_tokens},
+         {"n_prompt_tokens_processed", slot.prompt_processed},
+         {"next_token", Json::array({{{"has_next_token", slot.busy && slot.remaining != 0},
+                                      {"n_remain", slot.remaining},
+                                      {"n_decoded", slot.predicted}}})}});
   }
   return ok(slots);
 }
@@ -265,6 +264,12 @@ HttpResponse detokenize(const Backend& backend, const HttpRequest& request) {
     }
     return ok({{"content", backend.text->detokenize(tokens)}});
   });
+}
+
+HttpResponse count_chat_tokens(const Backend& backend, const HttpRequest& request) {
+  const Result<Tokens> tokens = chat_tokens(backend, request);
+  if (!tokens) return error_response(tokens.error());
+  return ok({{"object", "response.input_tokens"}, {"input_tokens", length_of(*tokens)}});
 }
 
 HttpResponse apply_template(const Backend& backend, const HttpRequest& request) {

@@ -18,6 +18,8 @@ namespace holdfast::api {
 [[nodiscard]] HttpResponse list_slots(const Backend& backend, const Asker& asker);
 [[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);
 [[nodiscard]] HttpResponse detokenize(const Backend& backend, const HttpRequest& request);
+// POST /v1/chat/completions/input_tokens: how long the prompt of a chat is.
+[[nodiscard]] HttpResponse count_chat_tokens(const Backend& backend, const HttpRequest& request);
 [[nodiscard]] HttpResponse apply_template(const Backend& backend, const HttpRequest& request);
 // A page for people who open the server's address in a browser.
 [[nodiscard]] HttpResponse welcome_page(const BackendSlot& slot);

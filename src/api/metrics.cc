@@ -83,6 +83,18 @@ void write_llama_names(MetricsWriter& out, const serve::SchedulerStatus& server)
       .sample(server.predicted_seconds);
   out.counter("llamacpp:n_decode_total", "Number of decode steps, each for one or more slots.")
       .sample(server.decode_steps);
+  out.counter("llamacpp:n_tokens_max", "Most tokens that a prompt had together with its answer.")
+      .sample(server.tokens_max);
+  out.counter("llamacpp:spec_decode_num_drafts_total", "Number of drafts that were verified.")
+      .sample(server.drafts.ranks.front().tried);
+  out.counter("llamacpp:spec_decode_num_draft_tokens_total", "Number of drafted tokens.")
+      .sample(server.drafts.drafted);
+  out.counter("llamacpp:spec_decode_num_accepted_tokens_total",
+              "Number of drafted tokens that the model chose.")
+      .sample(server.drafts.accepted);
+  out.gauge("llamacpp:n_busy_slots_per_decode", "Average number of slots in a decode step.")
+      .sample(ratio(static_cast<double>(server.decoded_slots),
+                    static_cast<double>(server.decode_steps)));
   out.gauge("llamacpp:prompt_tokens_seconds", "Average prompt throughput in tokens/s, since start.")
       .sample(ratio(static_cast<double>(server.prompt_tokens), server.prompt_seconds));
   out.gauge("llamacpp:predicted_tokens_seconds",
@@ -324,7 +336,9 @@ HttpResponse show_metrics(const Backend& backend) {
   text += active_session_metrics(backend.scheduler->receipts().sessions_since(
       std::chrono::duration_cast<std::chrono::milliseconds>(lately).count()));
   if (backend.answer_ids != nullptr) text += answer_id_metrics(*backend.answer_ids);
-  return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
+  return {.content_type = "text/plain; version=0.0.4",
+          .headers = {{"Process-Start-Time-Unix", std::to_string(backend.loaded_at)}},
+          .body = std::move(text)};
 }
 
 }  // namespace holdfast::api

@@ -28,6 +28,8 @@ Json model_meta(const Backend& backend) {
 // pi takes a server without "status" for one that cannot serve its models.
 Json openai_entry(const Backend& backend, const std::string& id) {
   return {{"id", id},
+          {"aliases", model_names(backend)},
+          {"tags", Json::array()},
           {"object", "model"},
           {"created", backend.loaded_at},
           {"owned_by", "holdfast"},
@@ -46,6 +48,24 @@ Json entry_for(const HttpRequest& request, const Backend& backend, const std::st
   return speaks_anthropic(request) ? anthropic_entry(backend, id) : openai_entry(backend, id);
 }
 
+// As in llama-server: one entry, which tells its other names.
+Json openai_list(const Backend& backend) {
+  return {{"object", "list"},
+          {"data", Json::array({openai_entry(backend, backend.model_name)})},
+          {"models", codex_models(backend)}};
+}
+
+// Claude Code offers each name.
+Json anthropic_list(const Backend& backend) {
+  const std::vector<std::string> names = model_names(backend);
+  Json data = Json::array();
+  for (const std::string& name : names) data.push_back(anthropic_entry(backend, name));
+  return {{"data", std::move(data)},
+          {"has_more", false},
+          {"first_id", names.front()},
+          {"last_id", names.back()}};
+}
+
 }  // namespace
 
 std::vector<std::string> model_names(const Backend& backend) {
@@ -56,17 +76,8 @@ std::vector<std::string> model_names(const Backend& backend) {
 }
 
 HttpResponse list_models(const Backend& backend, const HttpRequest& request, const std::string&) {
-  const std::vector<std::string> names = model_names(backend);
-  Json data = Json::array();
-  for (const std::string& name : names) data.push_back(entry_for(request, backend, name));
-  Json list =
-      speaks_anthropic(request)
-          ? Json{{"data", std::move(data)},
-                 {"has_more", false},
-                 {"first_id", names.front()},
-                 {"last_id", names.back()}}
-          : Json{{"object", "list"}, {"data", std::move(data)}, {"models", codex_models(backend)}};
-  return {.body = json_text(list)};
+  return {.body = json_text(speaks_anthropic(request) ? anthropic_list(backend)
+                                                      : openai_list(backend))};
 }
 
 HttpResponse show_model(const Backend& backend, const HttpRequest& request, std::string_view id) {

@@ -18,14 +18,6 @@ std::string open_head(const ReplyHead& head, std::string_view kind) {
   return out;
 }
 
-void append_progress(std::string& out, const serve::PromptProgress& progress) {
-  ObjectWriter object(out);
-  object.integer("total", progress.total);
-  object.integer("cache", progress.cached);
-  object.integer("processed", progress.processed);
-  object.real("time_ms", progress.ms);
-}
-
 // Begins a chunk up to the value of its payload, `"delta":` or `"text":`.
 std::string open_chunk(const ChunkHead& head, int index, std::string_view payload) {
   std::string out;
@@ -80,10 +72,12 @@ void append_delta(std::string& out, const engine::ReplyDelta& delta) {
   out += ']';
 }
 
-std::string progress_chunk(std::string out, const serve::PromptProgress& progress) {
+std::string progress_chunk(std::string out, const serve::PromptProgress& progress,
+                           bool with_timings) {
   close_choice(out, "");
   append_progress(out += ",\"prompt_progress\":", progress);
-  return close_chunk(std::move(out), nullptr);
+  const serve::Timings timings = progress.timings();
+  return close_chunk(std::move(out), with_timings ? &timings : nullptr);
 }
 
 }  // namespace
@@ -149,13 +143,14 @@ std::string usage_chunk(const ChunkHead& head, const Usage& usage, const serve::
 }
 
 std::string chat_progress_chunk(const ChunkHead& head, int index,
-                                const serve::PromptProgress& progress) {
-  return progress_chunk(open_chunk(head, index, "delta") + "{}", progress);
+                                const serve::PromptProgress& progress, bool with_timings) {
+  return progress_chunk(open_chunk(head, index, "delta") + "{}", progress, with_timings);
 }
 
 std::string text_progress_chunk(const ChunkHead& head, int index,
-                                const serve::PromptProgress& progress) {
-  return progress_chunk(open_chunk(head, index, "text") + "\"\",\"logprobs\":null", progress);
+                                const serve::PromptProgress& progress, bool with_timings) {
+  return progress_chunk(open_chunk(head, index, "text") + "\"\",\"logprobs\":null", progress,
+                        with_timings);
 }
 
 }  // namespace holdfast::api

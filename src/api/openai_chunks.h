@@ -62,8 +62,10 @@ struct ChunkExtras {
                                       const serve::Timings* timings,
                                       std::string_view cache_receipt = {});
 [[nodiscard]] std::string chat_progress_chunk(const ChunkHead& head, int index,
-                                              const serve::PromptProgress& progress);
+                                              const serve::PromptProgress& progress,
+                                              bool with_timings = false);
 [[nodiscard]] std::string text_progress_chunk(const ChunkHead& head, int index,
-                                              const serve::PromptProgress& progress);
+                                              const serve::PromptProgress& progress,
+                                              bool with_timings = false);
 
 }  // namespace holdfast::api

@@ -1,5 +1,7 @@
 #include "api/openai_objects.h"
 
+#include <algorithm>
+
 namespace holdfast::api {
 namespace {
 
@@ -33,12 +35,22 @@ void append_timings(std::string& out, const serve::Timings& timings) {
   object.real("prompt_per_second", ratio(1000.0 * timings.prompt_tokens, timings.prompt_ms));
   object.integer("predicted_n", timings.predicted_tokens);
   object.real("predicted_ms", timings.predicted_ms);
-  object.real("predicted_per_token_ms", ratio(timings.predicted_ms, timings.predicted_tokens));
+  // The time begins with the first token, so it is that of the others.
+  const double steps = std::max<TokenPos>(timings.predicted_tokens - 1, 0);
+  object.real("predicted_per_token_ms", ratio(timings.predicted_ms, steps));
   object.real("predicted_per_second",
-              ratio(1000.0 * timings.predicted_tokens, timings.predicted_ms));
+              steps > 0.0 ? ratio(1000.0 * steps, timings.predicted_ms) : 0.0);
   if (timings.drafted_tokens == 0) return;
   object.integer("draft_n", static_cast<std::int64_t>(timings.drafted_tokens));
   object.integer("draft_n_accepted", static_cast<std::int64_t>(timings.accepted_tokens));
+}
+
+void append_progress(std::string& out, const serve::PromptProgress& progress) {
+  ObjectWriter object(out);
+  object.integer("total", progress.total);
+  object.integer("cache", progress.cached);
+  object.integer("processed", progress.processed);
+  object.real("time_ms", progress.ms);
 }
 
 }  // namespace holdfast::api

@@ -14,5 +14,6 @@ void append_head(ObjectWriter& object, const ReplyHead& head, std::string_view k
 void append_usage(std::string& out, const Usage& usage);
 // As llama-server has them.
 void append_timings(std::string& out, const serve::Timings& timings);
+void append_progress(std::string& out, const serve::PromptProgress& progress);
 
 }  // namespace holdfast::api

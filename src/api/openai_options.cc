@@ -116,6 +116,7 @@ CompletionOptions read_options(const JsonFields& body, const ChatDefaults& defau
   options.timings_per_token = body.boolean("timings_per_token").value_or(false);
   options.reuse = body.boolean("cache_prompt").value_or(true);
   options.cache_receipt = body.boolean("cache_receipt").value_or(false);
+  options.verbose = body.boolean("verbose").value_or(defaults.verbose);
   options.cache_salt = read_cache_salt(body);
   options.session = read_session(body);
   options.id_slot = read_id_slot(body);

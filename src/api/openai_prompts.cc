@@ -1,5 +1,6 @@
 #include "api/openai_prompts.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -10,6 +11,14 @@ namespace {
 
 bool starts_with_token(const Json& value) {
   return value.is_array() && !value.empty() && value.front().is_number();
+}
+
+// One prompt of ids and texts: [1, 2, "Hello", 3]. Texts alone are several prompts.
+bool is_mixed(const Json& value) {
+  if (!value.is_array()) return false;
+  const auto is_number = [](const Json& item) { return item.is_number(); };
+  const auto is_text = [](const Json& item) { return item.is_string(); };
+  return std::ranges::any_of(value, is_number) && std::ranges::any_of(value, is_text);
 }
 
 Tokens read_tokens(const Json& array, const std::string& path, const ChatDefaults& defaults,
@@ -26,6 +35,26 @@ Tokens read_tokens(const Json& array, const std::string& path, const ChatDefault
   return tokens;
 }
 
+MixedPrompt read_mixed(const Json& array, const std::string& path, const ChatDefaults& defaults,
+                       FirstError& error) {
+  MixedPrompt parts;
+  for (std::size_t i = 0; i < array.size() && error.empty(); ++i) {
+    if (array[i].is_string()) {
+      parts.emplace_back(array[i].get<std::string>());
+      continue;
+    }
+    const auto token = token_of(exact_integer(array[i]), defaults);
+    if (!token) {
+      error.note(element_path(path, i), "must be a text or a token id of the vocabulary");
+    } else if (parts.empty() || std::holds_alternative<std::string>(parts.back())) {
+      parts.emplace_back(Tokens{*token});
+    } else {
+      std::get<Tokens>(parts.back()).push_back(*token);
+    }
+  }
+  return parts;
+}
+
 // llama-server's {"prompt_string": "..."}; its multimodal_data is not for us.
 std::string read_prompt_object(const Json& value, const std::string& path, FirstError& error) {
   const JsonFields fields(value, path, error);
@@ -38,6 +67,7 @@ TextPrompt read_prompt(const Json& value, const std::string& path, const ChatDef
                        FirstError& error) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object()) return read_prompt_object(value, path, error);
+  if (is_mixed(value)) return read_mixed(value, path, defaults, error);
   if (starts_with_token(value)) return read_tokens(value, path, defaults, error);
   error.note(path, "must be a string or a non-empty array of token ids");
   return std::string();
@@ -50,7 +80,7 @@ std::vector<TextPrompt> read_prompts(const JsonFields& body, const ChatDefaults&
   const Json* value = body.find("prompt");
   if (value == nullptr || (value->is_array() && value->empty())) {
     body.fail("prompt", "is required");
-  } else if (!value->is_array() || starts_with_token(*value)) {
+  } else if (!value->is_array() || starts_with_token(*value) || is_mixed(*value)) {
     prompts.push_back(read_prompt(*value, "prompt", defaults, body.error()));
   } else if (value->size() > defaults.prompts_max) {
     body.fail("prompt", "may hold at most " + std::to_string(defaults.prompts_max) + " prompts");

@@ -8,7 +8,7 @@
 
 namespace holdfast::api {
 
-// A string, tokens, or an array of these.
+// A string, tokens, tokens and strings mixed, or an array of these.
 [[nodiscard]] std::vector<TextPrompt> read_prompts(const JsonFields& body,
                                                    const ChatDefaults& defaults);
 

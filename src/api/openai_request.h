@@ -49,6 +49,7 @@ struct ChatDefaults {
   // ("x-anthropic-billing-header: ...") is shown to the model. It differs from session to
   // session, so that none could share another's prompt.
   bool keep_attribution = false;
+  bool verbose = false;  // CompletionOptions::verbose
 };
 
 // The part that chat and plain completions share.
@@ -65,6 +66,8 @@ struct CompletionOptions {
   bool timings_per_token = false;
   bool reuse = true;           // cache_prompt
   bool cache_receipt = false;  // the answer says what was reused, and why not more
+  bool return_tokens = false;  // the answer says the ids of its tokens
+  bool verbose = false;        // and shows itself in llama-server's own shape, with the prompt
   std::string cache_salt;      // 1 to 256 bytes, or absent: who shares states (as in vLLM)
   std::string session;         // that the body names (session_id.h); headers go before it
   bool marks_caching = false;  // Messages: it has a cache_control somewhere
@@ -72,6 +75,7 @@ struct CompletionOptions {
   std::chrono::milliseconds timeout{0};
 
   [[nodiscard]] bool logprobs() const { return sampling.top_logprobs.has_value(); }
+  [[nodiscard]] bool reports_tokens() const { return logprobs() || return_tokens; }
   [[nodiscard]] bool ignore_eos() const { return sampling.ignore_eos; }
 };
 
@@ -95,7 +99,9 @@ struct ChatRequest {
   bool attribution_removed = false;  // ChatDefaults::keep_attribution
 };
 
-using TextPrompt = std::variant<std::string, Tokens>;
+// Texts and ids in their order; at least one of each.
+using MixedPrompt = std::vector<std::variant<std::string, Tokens>>;
+using TextPrompt = std::variant<std::string, Tokens, MixedPrompt>;
 
 // Grammar and JSON schema are in `options.sampling`.
 struct TextRequest {

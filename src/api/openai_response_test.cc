@@ -84,7 +84,7 @@ TEST(ChatCompletion, TimingsHaveLlamaServersNames) {
   EXPECT_EQ(object["timings"],
             json::parse(R"({"cache_n":8,"prompt_n":2,"prompt_ms":4.0,"prompt_per_token_ms":2.0,
                 "prompt_per_second":500.0,"predicted_n":5,"predicted_ms":10.0,
-                "predicted_per_token_ms":2.0,"predicted_per_second":500.0})"));
+                "predicted_per_token_ms":2.5,"predicted_per_second":400.0})"));
 }
 
 TEST(ChatCompletion, NothingDoneDividesByNothing) {

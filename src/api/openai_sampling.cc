@@ -19,6 +19,9 @@ constexpr std::size_t kSamplersMax = 32;
 // llama.cpp allocates a penalty window at once, whether it will be used or not.
 constexpr std::int64_t kWindowTokensMax = 1 << 20;
 constexpr double kBiasMax = 1e6;
+// Each is tokenised when the sampler is made.
+constexpr std::size_t kBiasTextsMax = 1024;
+constexpr std::size_t kBiasTextBytesMax = 256;
 
 struct FloatField {
   const char* name;
@@ -148,33 +151,51 @@ std::optional<float> bias_of(const Json& value) {
   return static_cast<float>(bias);
 }
 
-void add_bias(const JsonFields& body, std::optional<Token> token, const Json& value,
-              engine::SamplingParams& sampling) {
+// A token's id, or a text whose tokens are meant.
+struct BiasTarget {
+  std::optional<std::int64_t> id;
+  std::string_view text;
+};
+
+void add_bias(const JsonFields& body, const BiasTarget& target, const Json& value,
+              const ChatDefaults& defaults, engine::SamplingParams& sampling) {
   const std::optional<float> bias = bias_of(value);
-  if (!token)
-    body.fail("logit_bias", "must name tokens by ids of the vocabulary");
-  else if (!bias)
+  const std::optional<Token> token = token_of(target.id, defaults);
+  if (!bias)
     body.fail("logit_bias", "must give numbers from -1e6 to 1e6, or false, as biases");
-  else
+  else if (token)
     sampling.logit_bias.emplace_back(*token, *bias);
+  else if (target.id || target.text.empty() || target.text.size() > kBiasTextBytesMax)
+    body.fail("logit_bias",
+              "must name tokens by ids of the vocabulary, or by texts of 1 to 256 bytes");
+  else if (sampling.text_bias.size() >= kBiasTextsMax)
+    body.fail("logit_bias", "may hold at most 1024 texts; name tokens by their ids");
+  else
+    sampling.text_bias.emplace_back(target.text, *bias);
 }
 
-// {"15043": -100, "2": false}, or [[15043, -100], [2, false]].
+BiasTarget target_of(const Json& value) {
+  if (value.is_string()) return {std::nullopt, value.get_ref<const std::string&>()};
+  return {exact_integer(value), {}};
+}
+
+// {"15043": -100, "2": false, "Hello": 1}, or [[15043, -100], [2, false], ["Hello", 1]].
 void read_logit_bias(const JsonFields& body, const ChatDefaults& defaults,
                      engine::SamplingParams& sampling) {
   const Json* bias = body.find("logit_bias");
   if (bias == nullptr) return;
   sampling.logit_bias.clear();
+  sampling.text_bias.clear();
   if (bias->is_object()) {
     for (const auto& [key, value] : bias->items())
-      add_bias(body, token_of(integer_of(key), defaults), value, sampling);
+      add_bias(body, {integer_of(key), key}, value, defaults, sampling);
     return;
   }
   if (!bias->is_array()) return body.fail("logit_bias", "must be an object");
   for (const Json& pair : *bias) {
     if (!pair.is_array() || pair.size() != 2)
       return body.fail("logit_bias", "must hold pairs of token id and bias");
-    add_bias(body, token_of(exact_integer(pair[0]), defaults), pair[1], sampling);
+    add_bias(body, target_of(pair[0]), pair[1], defaults, sampling);
   }
 }
 

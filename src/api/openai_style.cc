@@ -1,5 +1,6 @@
 #include "api/openai_style.h"
 
+#include "api/native_style.h"
 #include "api/openai_chunks.h"
 #include "api/openai_errors.h"
 #include "api/openai_response.h"
@@ -9,7 +10,7 @@ namespace holdfast::api {
 namespace {
 
 ReplyHead head_of(const AnswerUnderWay& answer) {
-  return {answer.id, answer.created, answer.backend->model_name, answer.backend->build};
+  return {answer.id, answer.created, answer.backend->model_name, answer.backend->fingerprint};
 }
 
 const serve::Timings& timings_of_first(const AnswerUnderWay& answer) {
@@ -65,6 +66,13 @@ class CompletionStyle : public AnswerStyle {
     const ChoiceReader& reader = answer_.readers[choice];
     return finish_reason_name(reader.finished()->reason, !reader.reply().tool_calls.empty());
   }
+  // With "__verbose", the first choice as /completion would answer it, where the client asked for
+  // it.
+  [[nodiscard]] std::string with_native(std::string json) const {
+    if (!answer_.options.verbose) return json;
+    json.pop_back();  // the closing brace
+    return json + ",\"__verbose\":" + native_completion(answer_, {}, 0) + "}";
+  }
   [[nodiscard]] std::optional<std::vector<TokenLogprobs>> logprobs_of_all(
       std::size_t choice) const {
     if (!answer_.options.logprobs()) return std::nullopt;
@@ -95,8 +103,8 @@ class ChatStyle final : public CompletionStyle {
       choices.push_back(
           {static_cast<int>(i), reader.reply(), reader.finished()->reason, logprobs_of_all(i)});
     }
-    return chat_completion(head_of(answer()), choices, total_usage(answer()),
-                           timings_of_first(answer()), receipts_json(answer()));
+    return with_native(chat_completion(head_of(answer()), choices, total_usage(answer()),
+                                       timings_of_first(answer()), receipts_json(answer())));
   }
 
  private:
@@ -104,7 +112,7 @@ class ChatStyle final : public CompletionStyle {
     append_event(out, chat_role_chunk(head(), static_cast<int>(choice)));
   }
   std::string progress_chunk(int index, const serve::PromptProgress& progress) override {
-    return chat_progress_chunk(head(), index, progress);
+    return chat_progress_chunk(head(), index, progress, answer().options.timings_per_token);
   }
   std::string delta_chunk(std::size_t choice, const engine::ReplyDelta& delta,
                           ChunkExtras extras) override {
@@ -131,8 +139,8 @@ class TextStyle final : public CompletionStyle {
       choices.push_back({static_cast<int>(i), echo + reader.reply().content, text_characters(echo),
                          reader.finished()->reason, logprobs_of_all(i)});
     }
-    return text_completion(head_of(answer()), choices, total_usage(answer()),
-                           timings_of_first(answer()), receipts_json(answer()));
+    return with_native(text_completion(head_of(answer()), choices, total_usage(answer()),
+                                       timings_of_first(answer()), receipts_json(answer())));
   }
 
  private:
@@ -143,7 +151,7 @@ class TextStyle final : public CompletionStyle {
     characters_[choice] = text_characters(echo);
   }
   std::string progress_chunk(int index, const serve::PromptProgress& progress) override {
-    return text_progress_chunk(head(), index, progress);
+    return text_progress_chunk(head(), index, progress, answer().options.timings_per_token);
   }
   std::string delta_chunk(std::size_t choice, const engine::ReplyDelta& delta,
                           ChunkExtras extras) override {

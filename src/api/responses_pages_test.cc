@@ -166,7 +166,9 @@ TEST(Responses, ARefusalInsideOfAStreamIsLogged) {
     (void)server.ask("POST", "/v1/responses", body);
   }
   ASSERT_TRUE(env::Log::configure(env::LogOptions{}).ok());
-  for (const char* part : {"path=/v1/responses", "why=", "343 tokens; the context holds 256"})
+  for (const char* part :
+       {"path=/v1/responses",
+        "why=", "343 tokens. With one for the answer, it exceeds the available context size (256"})
     EXPECT_NE(lines.find(part), std::string::npos) << part << " in " << lines;
 }
 

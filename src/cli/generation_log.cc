@@ -82,7 +82,7 @@ void GenerationLog::on_finished(const serve::GenerateRequest& request,
                    {"read", t.prompt_tokens},
                    {"read_per_s", rounded(per_second(t.prompt_tokens, t.prompt_ms))},
                    {"wrote", t.predicted_tokens},
-                   {"wrote_per_s", rounded(per_second(t.predicted_tokens, t.predicted_ms))},
+                   {"wrote_per_s", rounded(per_second(t.predicted_tokens - 1, t.predicted_ms))},
                    {"end", reason_name(finished.reason)}});
 }
 

@@ -129,9 +129,11 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->room = room_;
   backend->slots = model_.engine->slot_count();
   backend->context_tokens = model_.engine->context_tokens();
+  backend->batch_tokens = options_.context.batch_size;
   backend->aliases = aliases;
   backend->model_name = aliases.empty() ? model_.text->card().name : aliases.front();
   backend->build = build_name();
+  backend->fingerprint = llama::llama_build_name() + " " + build_name();
   backend->engine = [this] { return engine_.standing(); };
   backend->loaded_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   backend->defaults = chat_defaults(options_, model_);

@@ -59,6 +59,7 @@ api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::Loaded
   defaults.reasoning_format = options.chat.reasoning_format;
   defaults.template_kwargs = options.chat.template_kwargs;
   defaults.max_tokens = options.chat.predict;
+  defaults.verbose = options.log.level == env::LogLevel::kDebug;
   defaults.timeout = std::chrono::seconds(options.server.timeout_s);
   defaults.vocabulary = static_cast<Token>(model.text->card().vocabulary);
   if (model.companion != nullptr) defaults.companion = model.companion->name();

@@ -40,11 +40,15 @@ struct SamplingParams {
   int min_keep = 0;
   bool ignore_eos = false;
   std::vector<std::pair<Token, float>> logit_bias;
+  // Of every token that the text is made of.
+  std::vector<std::pair<std::string, float>> text_bias;
   std::vector<std::string> samplers;  // order by name; empty: the default chain
   std::string grammar;                // GBNF given by the client
   std::string json_schema;            // JSON text; for plain completions
   // How many alternatives to report with each token; nullopt: no logprobs at all.
   std::optional<int> top_logprobs;
+  // They are those after sampling: of the tokens that could have been chosen, and no others.
+  bool post_sampling_probs = false;
   int reasoning_budget_tokens = -1;  // -1: no limit
 };
 

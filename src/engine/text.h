@@ -17,6 +17,16 @@
 
 namespace holdfast::engine {
 
+// Control tokens of models that were trained to fill in the middle of a text.
+struct FillTokens {
+  std::optional<Token> begin;  // of every text, where the vocabulary has it so
+  std::optional<Token> prefix;
+  std::optional<Token> suffix;
+  std::optional<Token> middle;
+  std::optional<Token> repository;
+  std::optional<Token> file;  // separates files
+};
+
 // What the model file says of itself.
 struct ModelCard {
   std::string name;  // general.name, else the file's name
@@ -34,6 +44,7 @@ struct ModelCard {
   std::string eos_text;
   std::string chat_template;
   std::map<std::string, bool> chat_template_caps;
+  FillTokens fill;
 };
 
 // A chat request as the template needs it. JSON fields hold JSON text in the

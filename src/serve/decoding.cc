@@ -69,6 +69,7 @@ void Decoding::step_together(std::span<Slot* const> slots) {
   std::vector<engine::DecodeStep> steps;
   for (std::size_t i = 0; i < slots.size(); ++i) steps.push_back({slots[i]->id, tokens[i]});
   ++core_.totals.decode_steps;
+  core_.totals.decoded_slots += slots.size();
   const TokenPos rows = total_length(tokens);
   core_.pulse.begin(Work::kWriting, rows, slots.front()->job->input.id);
   const auto before = core_.clock.now();

@@ -73,6 +73,9 @@ void LoopCore::publish() {
     out.prompt_tokens = slot.job->prompt_length();
     out.prompt_processed = std::min(length(slot.id), slot.job->prompt_length());
     out.predicted = slot.job->timings.predicted_tokens;
+    out.drafts = slot.job->input.draft.max > 0 && !totals.companion.empty();
+    const TokenPos most = slot.job->input.max_tokens;
+    if (most >= 0) out.remaining = std::max<TokenPos>(most - out.predicted, 0);
   }
   board.publish(totals, cache.status());
 }

@@ -47,11 +47,16 @@ struct Started {
   TokenPos cached_tokens = 0;
 };
 
+// The first comes before anything is read.
 struct PromptProgress {
   TokenPos total = 0;
   TokenPos cached = 0;
   TokenPos processed = 0;  // cached ones included
   double ms = 0.0;
+
+  [[nodiscard]] Timings timings() const {
+    return {.cached_tokens = cached, .prompt_tokens = processed - cached, .prompt_ms = ms};
+  }
 };
 
 // One generated token as a client sees it.

@@ -92,6 +92,8 @@ void RequestEnds::add_up(const Job& job) {
   totals.prompt_seconds += timings.prompt_ms / 1000.0;
   totals.predicted_seconds += timings.predicted_ms / 1000.0;
   totals.drafts += job.draft.counts;
+  const TokenPos held = timings.cached_tokens + timings.prompt_tokens + timings.predicted_tokens;
+  totals.tokens_max = std::max(totals.tokens_max, static_cast<std::uint64_t>(held));
   if (!job.input.session.empty()) add_up_session(job);
 }
 

@@ -121,6 +121,10 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   const Started started{slot.id, slot.job->prompt_length(), slot.job->timings.cached_tokens};
   core_.observer.on_started(slot.job->input, started);
   slot.job->input.sink->on_event(started);
+  if (slot.job->input.want_progress) {
+    slot.job->input.sink->on_event(
+        PromptProgress{started.prompt_tokens, started.cached_tokens, started.cached_tokens, 0.0});
+  }
   reader_.begin(slot);
 }
 

@@ -35,9 +35,9 @@ Result<void> Scheduler::submit(GenerateRequest request) {
   if (length_of(request.prompt) >= context) {
     return Error{ErrorCode::kContextExceeded,
                  "The prompt has " + std::to_string(request.prompt.size()) +
-                     " tokens; the context holds " + std::to_string(context) +
-                     " and one must be left for the answer. Send less, or start the server with a"
-                     " larger --ctx-size.",
+                     " tokens. With one for the answer, it exceeds the available context size (" +
+                     std::to_string(context) +
+                     " tokens). Send less, or start the server with a larger --ctx-size.",
                  request.prompt_field};
   }
   if (request.slot && (request.slot->value < 0 || request.slot->value >= slots)) {

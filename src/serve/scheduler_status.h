@@ -27,6 +27,8 @@ struct SlotStatus {
   TokenPos prompt_tokens = 0;
   TokenPos prompt_processed = 0;
   TokenPos predicted = 0;
+  TokenPos remaining = -1;  // that it may still write; -1: as many as the context holds
+  bool drafts = false;      // a companion may propose tokens for it
 };
 
 // Requests that name a session, by whether another one of that session is remembered.
@@ -51,9 +53,11 @@ struct SchedulerStatus {
   double prompt_seconds = 0.0;
   double predicted_seconds = 0.0;
   std::uint64_t decode_steps = 0;
-  StepGaps gaps_undisturbed;  // between two steps of a slot, where only steps were run,
-  StepGaps gaps_of_work;      // and where others read, or states were moved
-  std::string companion;      // its name; empty: there is none
+  std::uint64_t decoded_slots = 0;  // of all steps together
+  std::uint64_t tokens_max = 0;     // of a prompt with its answer
+  StepGaps gaps_undisturbed;        // between two steps of a slot, where only steps were run,
+  StepGaps gaps_of_work;            // and where others read, or states were moved
+  std::string companion;            // its name; empty: there is none
   DraftCounts drafts;
   ProofCounts proofs;
   std::string disproved;  // what a proof found; empty: nothing. Nothing is restored since

@@ -293,7 +293,7 @@ describe('keys and origins', () => {
         'Access-Control-Request-Headers': 'authorization, x-stainless-lang',
       },
     });
-    assert.equal(preflight.status, 204);
+    assert.equal(preflight.status, 200);
     assert.equal(preflight.headers.get('Access-Control-Allow-Origin'), 'http://good.example');
     assert.match(preflight.headers.get('Access-Control-Allow-Methods'), /POST/);
     assert.match(preflight.headers.get('Access-Control-Allow-Headers'), /x-stainless-lang/);

@@ -89,6 +89,8 @@ using LoadProgress = std::function<bool(float)>;
 // Takes over the library's log lines; `level` is 0 debug .. 3 error.
 void set_llama_log(std::function<void(int level, const std::string& line)> sink);
 
+// "b1234-0a1b2c3"
+[[nodiscard]] std::string llama_build_name();
 // "llama.cpp 0.5.0"
 [[nodiscard]] std::string llama_library_version();
 // The same with the processor features that it uses, for --version.

@@ -1,4 +1,5 @@
 // Loading: the library's start, the file's checks, and how much context fits.
+#include <build-info.h>
 #include <ggml-backend.h>
 #include <llama.h>
 #include <log.h>
@@ -293,6 +294,8 @@ void set_llama_log(std::function<void(int, const std::string&)> sink) {
   }
   start_library();
 }
+
+std::string llama_build_name() { return llama_build_info(); }
 
 std::string llama_library_version() { return std::string("llama.cpp ") + llama_version(); }
 

@@ -55,6 +55,11 @@ void copy_biases(const llama_vocab* vocab, const engine::SamplingParams& from,
   for (const auto& [token, bias] : from.logit_bias) {
     if (token >= 0 && token < vocabulary) to.logit_bias.push_back({token, bias});
   }
+  for (const auto& [text, bias] : from.text_bias) {
+    for (const Token token : common_tokenize(vocab, text, false, false)) {
+      to.logit_bias.push_back({token, bias});
+    }
+  }
   to.ignore_eos = from.ignore_eos;
   if (!from.ignore_eos) return;
   for (Token token = 0; token < vocabulary; ++token) {
@@ -141,11 +146,12 @@ void report_logprobs(engine::Sampled& sampled, std::span<const float> logits, in
 }  // namespace
 
 LlamaSampler::LlamaSampler(common_sampler_ptr chain, std::unique_ptr<LlamaGrammar> grammar,
-                           bool only_largest, std::optional<int> top_logprobs)
+                           bool only_largest, const engine::SamplingParams& params)
     : chain_(std::move(chain)),
       grammar_(std::move(grammar)),
       only_largest_(only_largest),
-      top_logprobs_(top_logprobs) {}
+      top_logprobs_(params.top_logprobs),
+      post_sampling_probs_(params.post_sampling_probs) {}
 
 LlamaSampler::~LlamaSampler() = default;
 
@@ -162,13 +168,14 @@ Result<std::unique_ptr<LlamaSampler>> LlamaSampler::create(const llama_model* mo
   if (format != nullptr) {
     format->constrain(vocab, params.reasoning_budget_tokens, chain_params);
   }
-  const bool largest = picks_largest(chain_params) && !suppresses_tokens(vocab);
+  const bool largest =
+      picks_largest(chain_params) && !suppresses_tokens(vocab) && !params.post_sampling_probs;
   try {
     auto grammar = take_grammar(context, chain_params, format);
     if (!grammar) return grammar.error();
     common_sampler_ptr chain(common_sampler_init(model, chain_params));
     return std::unique_ptr<LlamaSampler>(
-        new LlamaSampler(std::move(chain), std::move(*grammar), largest, params.top_logprobs));
+        new LlamaSampler(std::move(chain), std::move(*grammar), largest, params));
   } catch (const std::exception& failure) {
     return invalid_argument("grammar", std::string("Sampling cannot start: ") + failure.what());
   }
@@ -204,8 +211,24 @@ Result<engine::Sampled> LlamaSampler::sample(llama_context* context, int row,
       return Error{ErrorCode::kEngine, std::string("Sampling failed: ") + failure.what(), ""};
     }
   }
-  if (top_logprobs_) report_logprobs(sampled, logits, *top_logprobs_);
+  if (post_sampling_probs_) {
+    report_candidates(sampled);
+  } else if (top_logprobs_) {
+    report_logprobs(sampled, logits, *top_logprobs_);
+  }
   return sampled;
+}
+
+// Of what the chain has left to choose from.
+void LlamaSampler::report_candidates(engine::Sampled& sampled) const {
+  const llama_token_data_array* left = common_sampler_get_candidates(chain_.get(), true);
+  const auto most = static_cast<std::size_t>(top_logprobs_.value_or(0));
+  for (const llama_token_data& candidate : std::span(left->data, left->size)) {
+    if (candidate.id == sampled.token) sampled.logprob = std::log(candidate.p);
+    if (candidate.p > 0.0F && sampled.top.size() < most) {
+      sampled.top.push_back({candidate.id, std::log(candidate.p)});
+    }
+  }
 }
 
 // As the library does it: most tokens match, so one is chosen first and judged then. Only if it

@@ -39,16 +39,18 @@ class LlamaSampler final : public engine::Sampler {
 
  private:
   LlamaSampler(common_sampler_ptr chain, std::unique_ptr<LlamaGrammar> grammar, bool only_largest,
-               std::optional<int> top_logprobs);
+               const engine::SamplingParams& params);
   [[nodiscard]] Result<Token> sample_constrained(llama_context* context, int row);
   [[nodiscard]] Token sample_among(llama_context* context, int row,
                                    const std::vector<bool>& allowed);
   [[nodiscard]] Result<Token> sample_without_match(Token free);
+  void report_candidates(engine::Sampled& sampled) const;
 
   common_sampler_ptr chain_;
   std::unique_ptr<LlamaGrammar> grammar_;  // may be null
   bool only_largest_;                      // the chain is greedy and nothing changes the logits
   std::optional<int> top_logprobs_;
+  bool post_sampling_probs_;
 };
 
 }  // namespace holdfast::llama

@@ -27,6 +27,18 @@ std::string file_type_name(const llama_model* model) {
   return llama_ftype_name(llama_model_ftype(model));
 }
 
+engine::FillTokens fill_tokens_of(const llama_vocab* vocab) {
+  const auto known = [](Token token) {
+    return token == LLAMA_TOKEN_NULL ? std::nullopt : std::optional(token);
+  };
+  return {.begin = llama_vocab_get_add_bos(vocab) ? known(llama_vocab_bos(vocab)) : std::nullopt,
+          .prefix = known(llama_vocab_fim_pre(vocab)),
+          .suffix = known(llama_vocab_fim_suf(vocab)),
+          .middle = known(llama_vocab_fim_mid(vocab)),
+          .repository = known(llama_vocab_fim_rep(vocab)),
+          .file = known(llama_vocab_fim_sep(vocab))};
+}
+
 Role role_from(common_chat_role role) {
   switch (role) {
     case COMMON_CHAT_ROLE_SYSTEM: return Role::kSystem;
@@ -86,6 +98,7 @@ void LlamaText::read_card(const std::string& path) {
   card_.eos_text = named_token("tokenizer.ggml.eos_token_id", llama_vocab_eos(vocab_));
   card_.chat_template = common_chat_templates_source(templates_.get());
   card_.chat_template_caps = common_chat_templates_get_caps(templates_.get());
+  card_.fill = fill_tokens_of(vocab_);
 }
 
 // The library has a default where the file names no such token.

@@ -120,6 +120,7 @@ class FakeEngine final : public Engine {
 class FakeText final : public TextModel {
  public:
   FakeText();
+  void set_fill(const FillTokens& fill) { card_.fill = fill; }  // before use
 
   [[nodiscard]] const ModelCard& card() const override { return card_; }
   [[nodiscard]] Tokens tokenize(std::string_view text, bool add_special,
