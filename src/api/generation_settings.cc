@@ -57,6 +57,8 @@ void append_numbers(ObjectWriter& object, const engine::SamplingParams& sampling
   object.integer("mirostat", sampling.mirostat);
   object.real("mirostat_tau", sampling.mirostat_tau);
   object.real("mirostat_eta", sampling.mirostat_eta);
+  object.real("adaptive_target", -1.0);  // off
+  object.real("adaptive_decay", 0.9);
   object.integer("min_keep", sampling.min_keep);
   object.integer("n_probs", sampling.top_logprobs.value_or(0));
 }

@@ -80,7 +80,8 @@ void PromptReader::note_progress(Slot& slot) {
   const PromptProgress progress{job.prompt_length(), job.timings.cached_tokens,
                                 core_.length(slot.id), job.timings.prompt_ms};
   core_.observer.on_progress(job.input, progress);
-  if (job.input.want_progress) job.input.sink->on_event(progress);
+  const bool read = job.timings.prompt_tokens > 0;  // else the first one said it all
+  if (read && job.input.want_progress) job.input.sink->on_event(progress);
 }
 
 void PromptReader::finish(Slot& slot) {
