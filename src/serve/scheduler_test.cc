@@ -331,7 +331,8 @@ TEST(Scheduler, ProgressCountsUpToThePrompt) {
   bench.turn_until_ended(*recorder);
   ASSERT_GE(recorder->progress_.size(), 5U);
   EXPECT_EQ(recorder->progress_.back().processed, 100);
-  EXPECT_EQ(recorder->progress_.front().processed, 16) << "the grid's step";
+  EXPECT_EQ(recorder->progress_.front().processed, 0) << "before anything is read";
+  EXPECT_EQ(recorder->progress_[1].processed, 16) << "the grid's step";
 }
 
 TEST(Scheduler, ACancelledPrefillFreesItsSlotAndKeepsItsWork) {

@@ -15,6 +15,12 @@
 namespace holdfast::llama {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMemoryMax = std::size_t{256} << 20U;
@@ -220,9 +226,12 @@ class HostileGrammars : public ::testing::Test {
     auto loaded = load_llama_model(config, nullptr);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     model_ = new LoadedModel(std::move(*loaded));
-    // What is missed here must not take the machine with it.
-    const rlimit memory{std::size_t{4} << 30U, std::size_t{4} << 30U};
-    setrlimit(RLIMIT_AS, &memory);
+    // What is missed here must not take the machine with it. A sanitizer reserves terabytes of
+    // addresses for itself.
+    if (!kSanitized) {
+      const rlimit memory{std::size_t{4} << 30U, std::size_t{4} << 30U};
+      setrlimit(RLIMIT_AS, &memory);
+    }
     const rlimit seconds{300, 300};
     setrlimit(RLIMIT_CPU, &seconds);
   }
