@@ -7,6 +7,7 @@
 
 #include "cli/cache_actions.h"
 #include "cli/cache_text.h"
+#include "env/escaped_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -39,7 +40,7 @@ Result<CacheAnswer> run_cache(const CacheCommandOptions& options, const CacheCom
 int cache_main(std::span<const std::string> args, const Environment& env) {
   const auto options = parse_cache_options(args, env);
   if (!options) {
-    std::cerr << "holdfast cache: " << options.error().message << "\n";
+    std::cerr << "holdfast cache: " << env::escaped_line(options.error().message) << "\n";
     return kExitUsage;
   }
   CacheCommandWorld world;
@@ -49,7 +50,7 @@ int cache_main(std::span<const std::string> args, const Environment& env) {
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1) world.ask = ask_on_terminal;
   const auto answer = run_cache(*options, world);
   if (!answer) {
-    std::cerr << one_line(answer.error().message, 4096) << "\n";
+    std::cerr << env::escaped_line(answer.error().message) << "\n";
     return kExitFailed;
   }
   std::cout << answer->text << std::flush;

@@ -11,6 +11,7 @@
 #include "cli/chat_terminal.h"
 #include "cli/chat_view.h"
 #include "cli/nearest_name.h"
+#include "env/escaped_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -59,7 +60,8 @@ class ChatLoop {
 
   void ask(const std::string& text) {
     const int turns = session_.turns();
-    if (const auto asked = session_.ask(text); !asked) io_.note(asked.error().message);
+    if (const auto asked = session_.ask(text); !asked)
+      io_.note(env::escaped_line(asked.error().message));
     if (io_.interrupted()) io_.note("(Stopped.)");
     if (session_.turns() > turns && session_.last().generated > 0) {
       io_.note(stats_line(session_.last()));
@@ -142,7 +144,7 @@ class ChatLoop {
 int answer_once(ChatSession& session, const std::string& question, ChatIo& io) {
   const auto asked = session.ask(question);
   if (io.interrupted()) return kExitInterrupted;
-  if (!asked) io.note(asked.error().message);
+  if (!asked) io.note(env::escaped_line(asked.error().message));
   if (asked && io.terminal()) io.note(stats_line(session.last()));
   return asked ? 0 : kExitFailed;
 }
@@ -156,7 +158,7 @@ std::string read_all_stdin() {
 int run_chat(const ChatOptions& options, ChatIo& io) {
   auto url = parse_url(options.url);
   if (!url) {
-    io.note(url.error().message);
+    io.note(env::escaped_line(url.error().message));
     return kExitUsage;
   }
   // OpenAI clients are given .../v1; our targets have it already.
@@ -166,7 +168,7 @@ int run_chat(const ChatOptions& options, ChatIo& io) {
   ChatSession session(options, std::move(client), io);
   if (const auto ready = session.wait_until_ready(); !ready) {
     if (io.interrupted()) return kExitInterrupted;
-    io.note(ready.error().message);
+    io.note(env::escaped_line(ready.error().message));
     return kExitFailed;
   }
   if (!options.question.empty()) return answer_once(session, options.question, io);
@@ -178,7 +180,7 @@ int run_chat(const ChatOptions& options, ChatIo& io) {
 int chat_main(std::span<const std::string> args, const Environment& env) {
   auto options = parse_chat_options(args, env);
   if (!options) {
-    std::cerr << "holdfast chat: " << options.error().message << "\n";
+    std::cerr << "holdfast chat: " << env::escaped_line(options.error().message) << "\n";
     return kExitUsage;
   }
   if (options->show_help) {

@@ -14,6 +14,7 @@
 #include "cli/version.h"
 #include "engine/llama/llama_config.h"
 #include "env/clock.h"
+#include "env/escaped_text.h"
 #include "env/log.h"
 #include "tier/cache_folder.h"
 
@@ -113,7 +114,7 @@ void look_for_problems(const ServeOptions& options, DoctorReport& report) {
 }
 
 int complain(const std::string& sentence) {
-  std::fprintf(stderr, "holdfast doctor: %s\n", sentence.c_str());
+  std::fprintf(stderr, "holdfast doctor: %s\n", env::escaped_line(sentence).c_str());
   return kExitUsage;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/explain_view.h"
 #include "cli/http_client.h"
 #include "cli/option_kinds.h"
+#include "env/escaped_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -200,7 +201,7 @@ Result<std::string> explain(const ExplainOptions& options, const Environment& en
 int explain_main(std::span<const std::string> args, const Environment& env) {
   const auto options = parse_explain_options(args, env);
   if (!options) {
-    std::cerr << "holdfast explain: " << options.error().message << "\n";
+    std::cerr << "holdfast explain: " << env::escaped_line(options.error().message) << "\n";
     return kExitUsage;
   }
   if (options->show_help) {
@@ -209,7 +210,7 @@ int explain_main(std::span<const std::string> args, const Environment& env) {
   }
   const auto text = explain(*options, env);
   if (!text) {
-    std::cerr << text.error().message << "\n";
+    std::cerr << env::escaped_line(text.error().message) << "\n";
     return text.error().param == "--url" ? kExitUsage : kExitFailed;
   }
   std::cout << *text;

@@ -5,6 +5,7 @@
 #include "cli/chat_view.h"
 #include "cli/launch_server.h"
 #include "cli/text_parts.h"
+#include "env/escaped_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kExitNoProgram = 127;  // these two as a shell has them
 constexpr int kExitInterrupted = 130;
 
 int complain(const std::string& sentence, int code) {
-  std::cerr << "holdfast launch: " << sentence << "\n";
+  std::cerr << "holdfast launch: " << env::escaped_line(sentence) << "\n";
   return code;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/version.h"
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_config.h"
+#include "env/escaped_text.h"
 
 namespace holdfast::cli {
 
@@ -32,7 +33,7 @@ int print_version() {
 }
 
 int complain(const std::string& sentence) {
-  std::fprintf(stderr, "holdfast: %s\n", sentence.c_str());
+  std::fprintf(stderr, "holdfast: %s\n", env::escaped_line(sentence).c_str());
   return kExitUsage;
 }
 

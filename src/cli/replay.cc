@@ -14,6 +14,7 @@
 #include "cli/chat_view.h"
 #include "cli/command_line.h"
 #include "cli/option_kinds.h"
+#include "env/escaped_text.h"
 #include "record/recording_summary.h"
 #include "record/report_page.h"
 
@@ -240,7 +241,7 @@ int replay_main(std::span<const std::string> args) {
   }
   const auto options = parse_replay_options(args);
   if (!options) {
-    std::cerr << "holdfast replay: " << options.error().message << "\n";
+    std::cerr << "holdfast replay: " << env::escaped_line(options.error().message) << "\n";
     return kExitUsage;
   }
   if (options->show_help) {
@@ -249,22 +250,22 @@ int replay_main(std::span<const std::string> args) {
   }
   const auto file = read_file(options->file);
   if (!file) {
-    std::cerr << file.error().message << "\n";
+    std::cerr << env::escaped_line(file.error().message) << "\n";
     return kExitDiffers;
   }
   const auto outcome = record::replay_recording(*file);
   if (!outcome) {
-    std::cerr << harmless(options->file) << ": " << outcome.error().message << "\n";
+    std::cerr << env::escaped_line(options->file + ": " + outcome.error().message) << "\n";
     return kExitDiffers;
   }
   std::cout << (options->json ? replay_json(*outcome) : replay_text(*outcome, options->file));
   if (!options->report.empty()) {
     if (auto written = write_page(options->report, record::report_page(*outcome, options->file));
         !written) {
-      std::cerr << written.error().message << "\n";
+      std::cerr << env::escaped_line(written.error().message) << "\n";
       return kExitDiffers;
     }
-    if (!options->json) std::cout << "the page is " << options->report << "\n";
+    if (!options->json) std::cout << "the page is " << env::escaped_line(options->report) << "\n";
   }
   return outcome->identical() && outcome->whole ? 0 : kExitDiffers;
 }

@@ -23,6 +23,7 @@
 #include "cli/stop_deadline.h"
 #include "cli/stop_signals.h"
 #include "cli/watchdog.h"
+#include "env/escaped_text.h"
 #include "env/log.h"
 #include "tier/quota_files.h"
 #include "tier/real_files.h"
@@ -261,7 +262,7 @@ int run_server(const Parsed& parsed) {
   if (auto log = env::Log::configure(
           {.level = options.log.level, .format = options.log.format, .file = options.log.file});
       !log) {
-    std::fprintf(stderr, "%s\n", log.error().message.c_str());
+    std::fprintf(stderr, "%s\n", env::escaped_line(log.error().message).c_str());
     return 1;
   }
   for (const std::string& note : parsed.notes) env::Log::warn(note);

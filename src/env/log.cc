@@ -14,6 +14,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "env/escaped_text.h"
+
 namespace holdfast::env {
 namespace {
 
@@ -116,36 +118,6 @@ std::string_view without_line_end(std::string_view message) {
   return message;
 }
 
-// The control characters of ASCII, and U+0080..U+009F as the two bytes they are.
-bool is_control(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const auto in_c1 = [&](std::size_t at) { return byte(at) >= 0x80 && byte(at) < 0xA0; };
-  if (byte(i) < ' ' || byte(i) == 0x7F) return true;
-  if (byte(i) == 0xC2) return i + 1 < text.size() && in_c1(i + 1);
-  return in_c1(i) && i > 0 && byte(i - 1) == 0xC2;
-}
-
-std::string escaped(unsigned char byte) {
-  if (byte == '\n') return "\\n";
-  if (byte == '\t') return " ";
-  std::array<char, 8> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "\\x%02x", byte);
-  return buffer.data();
-}
-
-// LOG-1.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (is_control(text, i)) {
-      line += escaped(static_cast<unsigned char>(text[i]));
-    } else {
-      line += text[i];
-    }
-  }
-  return line;
-}
-
 std::string text_line(LogLevel level, TimePoint time, std::string_view message, LogFields fields,
                       bool colour) {
   std::string name(name_of(level));
@@ -155,7 +127,7 @@ std::string text_line(LogLevel level, TimePoint time, std::string_view message, 
   for (const LogField& field : fields) {
     said += " " + std::string(field.key) + "=" + text_value(field.value);
   }
-  return local_time(time) + " " + name + " " + one_line(said) + "\n";
+  return local_time(time) + " " + name + " " + escaped_line(said) + "\n";
 }
 
 std::string json_line(LogLevel level, TimePoint time, std::string_view message, LogFields fields) {
@@ -296,7 +268,7 @@ void Log::error(std::string_view message, LogFields fields) {
 }
 
 ProgressLine::ProgressLine(Logger& logger, std::string what)
-    : logger_(logger), what_(one_line(what)), started_(logger.now()) {
+    : logger_(logger), what_(escaped_line(what)), started_(logger.now()) {
   if (!logger_.shows_status()) logger_.write(LogLevel::kInfo, what_);
 }
 

@@ -49,6 +49,23 @@ describe('help and mistakes', () => {
     });
   }
 
+  // What stands on a command line or in a file may come from somebody else.
+  const nasty = 'x\x1b[31m\nforged';
+  for (const args of [
+    [nasty], ['serve', `--${nasty}`], ['serve', '--port', nasty], ['serve', '--config', `/no/${nasty}`],
+    ['serve', '--log-file', `/no/${nasty}`], ['chat', `--${nasty}`], ['chat', '--url', nasty, 'hi'],
+    ['explain', `--${nasty}`], ['explain', '--url', nasty], ['replay', `--${nasty}`],
+    ['replay', `/no/${nasty}`], ['launch', nasty],
+    ['doctor', `--${nasty}`], ['cache', nasty], ['cache', 'ls', '--cache-dir', `/no/${nasty}`],
+  ]) {
+    test(`no command writes control characters: ${JSON.stringify(args)}`, async () => {
+      const { code, stderr } = await run(args);
+      assert.notEqual(code, 0);
+      assert.match(stderr, /forged/);
+      assert.doesNotMatch(stderr, /[\x00-\x08\x0b-\x1f\x7f]|^forged/m, JSON.stringify(stderr));
+    });
+  }
+
   test('options come from the environment too, and the command line wins', async () => {
     const named = (flags, env) => startServer(flags, { env });
     for (const [flags, env, name] of [
