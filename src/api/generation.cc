@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "api/call_end.h"
 #include "api/prompt_sections.h"
 #include "api/quoted_chat.h"
 #include "cache/answer_ids.h"
+#include "engine/chat_floor.h"
 
 namespace holdfast::api {
 
@@ -111,10 +113,10 @@ Result<void> add_choices(const Backend& backend, const CompletionOptions& option
   return {};
 }
 
-// Tokenising takes as long as the text is, so what cannot fit is refused before. False: it may fit.
-bool refuse_unread(const Backend& backend, std::string_view prompt, const std::string& field,
+// What has too many tokens is refused before they are computed, so `at_least` is a lower bound of
+// theirs. False: it may fit.
+bool refuse_unread(const Backend& backend, std::int64_t at_least, const std::string& field,
                    Prepared& prepared) {
-  const std::int64_t at_least = backend.text->tokens_at_least(prompt);
   if (backend.context_tokens == 0 || at_least < backend.context_tokens) return false;
   prepared.tokens_at_least = static_cast<TokenPos>(at_least);
   prepared.too_long =
@@ -129,10 +131,24 @@ bool refuse_unread(const Backend& backend, std::string_view prompt, const std::s
   return true;
 }
 
-bool refuse_unread(const Backend& backend, const TextPrompt& prompt, Prepared& prepared) {
+// Rendering takes a thousand times as long as finding out that a chat cannot fit. A token has a
+// byte or more, so that short chats need not be asked about.
+bool refuse_unrendered(const Backend& backend, const engine::ChatInput& input, Prepared& prepared) {
+  if (std::cmp_less(input.messages_json.size(), backend.context_tokens)) return false;
+  return refuse_unread(backend, engine::chat_tokens_at_least(*backend.text, input), "messages",
+                       prepared);
+}
+
+// Tokenising takes as long as the text is.
+bool refuse_untokenized(const Backend& backend, std::string_view text, const std::string& field,
+                        Prepared& prepared) {
+  return refuse_unread(backend, backend.text->tokens_at_least(text), field, prepared);
+}
+
+bool refuse_untokenized(const Backend& backend, const TextPrompt& prompt, Prepared& prepared) {
   const auto refused = [&](const auto& part) {
     const auto* text = std::get_if<std::string>(&part);
-    return text != nullptr && refuse_unread(backend, *text, "prompt", prepared);
+    return text != nullptr && refuse_untokenized(backend, *text, "prompt", prepared);
   };
   const auto* parts = std::get_if<MixedPrompt>(&prompt);
   return parts != nullptr ? std::ranges::any_of(*parts, refused) : refused(prompt);
@@ -171,12 +187,13 @@ std::string new_id(const std::string& prefix) {
 }
 
 Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request, SpaceKey space) {
+  Prepared prepared;
+  if (refuse_unrendered(backend, request.input, prepared)) return prepared;
   auto quoted = render_quoting(backend, request, space);
   if (!quoted) return quoted.error();
   const engine::RenderedChat* const chat = &quoted->chat;
-  Prepared prepared;
   prepared.format = chat->format;
-  if (refuse_unread(backend, chat->prompt, "messages", prepared)) return prepared;
+  if (refuse_untokenized(backend, chat->prompt, "messages", prepared)) return prepared;
   serve::GenerateRequest first = make_request(request.options, {}, space);
   if (backend.history != nullptr) {
     cache::TokenizedPrompt tokenized = backend.history->tokenize(space, *backend.text, chat->prompt,
@@ -210,7 +227,7 @@ Result<Prepared> prepare_text(const Backend& backend, const TextRequest& request
   Prepared prepared;
   for (const TextPrompt& prompt : request.prompts) {
     const auto* text = std::get_if<std::string>(&prompt);
-    if (refuse_unread(backend, prompt, prepared)) return prepared;
+    if (refuse_untokenized(backend, prompt, prepared)) return prepared;
     Tokens tokens = tokens_of(*backend.text, prompt);
     std::string echo;
     if (request.echo) echo = text != nullptr ? *text : backend.text->detokenize(tokens);

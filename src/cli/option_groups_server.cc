@@ -55,7 +55,7 @@ OptionGroup server_group(ServerOptions& o) {
        "After SIGTERM or Ctrl-C, answers get this long to be finished and states to be written; then "
        "they are cut short, and within 20 seconds more the server has ended."},
       {"--grammar-limit", "N", whole(o.grammar_limit, 1, 1000),
-       "Let grammars and JSON schemas cost N times the usual."},
+       "Let grammars, JSON schemas and the rendering of chats cost N times the usual."},
       {"--config", "FILE", text(o.config_path),
        "Read options from a file of `name = value` lines."},
   }};

@@ -93,6 +93,36 @@ describe('hostile requests', () => {
     }
   });
 
+  test('chats that cannot fit are refused before they are rendered', async () => {
+    const messages = Array.from({ length: 18_000 }, (_, i) =>
+      ({ role: i % 2 ? 'assistant' : 'user', content: 'a' })).concat(user('x'));
+    const chat = await on.server.post('/v1/chat/completions', { messages });
+    assert.equal(chat.json.error.type, 'exceed_context_size_error');
+    assert.match(chat.json.error.message, /at least 36\d\d\d tokens/);
+    const message = await on.server.post('/v1/messages', { messages, max_tokens: 1 });
+    assert.equal(message.json.error.type, 'invalid_request_error');
+    assert.match(message.json.error.message, /^prompt is too long: at least 36\d\d\d tokens > 32768/);
+  });
+
+  test('chats that cost too much to render name the limit and the flag', async () => {
+    const many = (length, make) => Array.from({ length }, make);
+    const tools = many(600, (_, i) => ({ type: 'function', function: { name: `f${i}` } }));
+    const ask = { messages: [user('x')], max_tokens: 1 };
+    const refusals = {
+      tools: { ...ask, tools },
+      chat_template_kwargs: { ...ask, chat_template_kwargs: { x: many(250_000, () => 1) } },
+      messages: { ...ask, messages: many(17_000, () => ({ role: 'assistant', content: '' })).concat(user('x')) },
+    };
+    for (const [field, body] of Object.entries(refusals)) {
+      const { status, json } = await on.server.post('/v1/chat/completions', body);
+      assert.equal(status, 400);
+      assert.equal(json.error.type, 'invalid_request_error');
+      assert.equal(json.error.param, field);
+      assert.match(json.error.message, /at most|takes more than .* steps/);
+      assert.match(json.error.message, /--grammar-limit 2/);
+    }
+  });
+
   test('a body over the limit is answered 413', async () => {
     const declared = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{';
     assertRefused(await exchange(declared, { half: false }), 413);

@@ -317,7 +317,7 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
     sized.context_tokens = context_that_fits(model->get(), *shape, config.slots);
   }
   auto text = LlamaText::create(*model, config.model_path, config.chat_template,
-                                engine::GrammarLimits{config.grammar_limit});
+                                {{config.grammar_limit}, {config.grammar_limit}});
   if (!text) return text.error();
   const auto source = companion_for(config, model->get());
   if (!source) return source.error();

@@ -11,6 +11,7 @@
 #include "engine/llama/llama_reply.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_schema.h"
+#include "engine/llama/template_meter.h"
 
 namespace holdfast::llama {
 
@@ -53,17 +54,18 @@ Role role_from(common_chat_role role) {
 }  // namespace
 
 LlamaText::LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_ptr templates,
-                     engine::GrammarLimits limits)
+                     TextLimits limits)
     : model_(std::move(model)),
       vocab_(llama_model_get_vocab(model_.get())),
       tokenizer_(model_.get()),
       templates_(std::move(templates)),
-      grammar_{vocab_, limits, nullptr} {}
+      render_limits_(limits.render),
+      grammar_{vocab_, limits.grammar, nullptr} {}
 
 Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama_model> model,
                                                            const std::string& path,
                                                            const std::string& chat_template,
-                                                           engine::GrammarLimits limits) {
+                                                           TextLimits limits) {
   common_chat_templates_ptr templates;
   try {
     templates = common_chat_templates_init(model.get(), chat_template);
@@ -76,6 +78,7 @@ Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama
   text->turn_ends_ = text->find_turn_ends();
   text->turn_words_ = text->find_turn_words();
   text->system_turns_ = text->find_system_turns();
+  text->message_floor_ = text->find_message_floor();
   return std::shared_ptr<const LlamaText>(text);
 }
 
@@ -161,12 +164,32 @@ std::vector<Token> LlamaText::find_turn_words() const {
 }
 
 engine::SystemTurns LlamaText::find_system_turns() const {
-  return engine::system_turns_of([this](const std::string& messages_json) {
-    engine::ChatInput probe;
-    probe.messages_json = messages_json;
-    const auto chat = render(probe);
-    return chat ? std::optional(chat->prompt) : std::nullopt;
-  });
+  return engine::system_turns_of(
+      [this](const std::string& messages_json) { return try_template(messages_json); });
+}
+
+std::optional<std::string> LlamaText::try_template(const std::string& messages_json) const {
+  engine::ChatInput probe;
+  probe.messages_json = messages_json;
+  const auto chat = render(probe);
+  return chat ? std::optional(chat->prompt) : std::nullopt;
+}
+
+MessageFloor LlamaText::find_message_floor() const {
+  const auto render_probe = [this](const std::string& messages_json) {
+    return try_template(messages_json);
+  };
+  const auto control_tokens = [this](const std::string& prompt) {
+    return std::ranges::count_if(tokenize(prompt, true, true), [this](Token token) {
+      return llama_vocab_is_control(vocab_, token);
+    });
+  };
+  return {render_probe, control_tokens};
+}
+
+std::int64_t LlamaText::chat_tokens_at_least(const engine::ChatInput& input) const {
+  return message_floor_.tokens_at_least(
+      input.messages_json, [this](std::string_view text) { return tokens_at_least(text); });
 }
 
 common_chat_templates_inputs LlamaText::library_inputs(const engine::ChatInput& input) const {
@@ -193,23 +216,31 @@ common_chat_templates_inputs LlamaText::library_inputs(const engine::ChatInput& 
 }
 
 Result<engine::RenderedChat> LlamaText::render(const engine::ChatInput& input) const {
+  if (auto fits = check_chat_size(input, render_limits_); !fits) return fits.error();
   if (auto fit = check_schemas(input, grammar_.limits); !fit) return fit.error();
+  TemplateMeter meter({render_limits_.steps(), render_limits_.time()});
   try {
-    common_chat_params params =
-        common_chat_templates_apply(templates_.get(), library_inputs(input));
-    engine::RenderedChat chat;
-    chat.prompt = params.prompt;
-    chat.generation_prompt = params.generation_prompt;
-    chat.stops = params.additional_stops;
-    chat.format = std::make_shared<const LlamaReplyFormat>(std::move(params), input, vocab_);
-    if (auto marked = mark_literals(input, chat); !marked) return marked.error();
+    auto chat = render_checked(input);
+    if (meter.exceeded()) return template_takes_too_long(render_limits_);
     return chat;
   } catch (const std::exception& failure) {
+    if (meter.exceeded()) return template_takes_too_long(render_limits_);
     if (auto schema = find_bad_schema(input); !schema) return schema.error();
     return invalid_argument(
         "messages",
         std::string("The chat template does not take these messages: ") + failure.what());
   }
+}
+
+Result<engine::RenderedChat> LlamaText::render_checked(const engine::ChatInput& input) const {
+  common_chat_params params = common_chat_templates_apply(templates_.get(), library_inputs(input));
+  engine::RenderedChat chat;
+  chat.prompt = params.prompt;
+  chat.generation_prompt = params.generation_prompt;
+  chat.stops = params.additional_stops;
+  chat.format = std::make_shared<const LlamaReplyFormat>(std::move(params), input, vocab_);
+  if (auto marked = mark_literals(input, chat); !marked) return marked.error();
+  return chat;
 }
 
 // Throws what the library throws.
