@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "api/cache_pages.h"
+#include "api/cache_tree.h"
 #include "api/client_envelope.h"
 #include "api/client_responder.h"
 #include "api/completions.h"
@@ -57,6 +58,7 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/slots", {{"GET", &list_slots}}},
     {"/metrics", {{"GET", &show_metrics}}},
     {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},
+    {"/cache/tree", {{"GET", &show_cache_tree}}},
     {"/cache/receipts", {{"GET", &list_receipts}}},
     {"/tokenize", {{"POST", &tokenize}}},
     {"/detokenize", {{"POST", &detokenize}}},
