@@ -11,6 +11,7 @@ folder=build
 tests=OFF
 # Tests once configured stay configured: switching would rebuild nothing useful.
 if [[ $target == all ]] || grep -qs 'HOLDFAST_TESTS:BOOL=ON' "$folder/CMakeCache.txt"; then tests=ON; fi
+if [[ $tests == ON ]]; then scripts/web_packages.sh test; else scripts/web_packages.sh; fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

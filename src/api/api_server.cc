@@ -17,6 +17,7 @@
 #include "api/models_page.h"
 #include "api/responses_pages.h"
 #include "api/slot_actions.h"
+#include "api/web_page.h"
 #include "api/worker.h"
 #include "env/log.h"
 
@@ -164,7 +165,8 @@ ApiServer::ApiServer(const ApiOptions& options)
     : entrance_({options.api_keys,
                  options.file_keys,
                  options.api_key_file,
-                 {options.http.host, options.allowed_hosts, options.cors_origins}}) {}
+                 {options.http.host, options.allowed_hosts, options.cors_origins}}),
+      ui_(options.ui) {}
 
 ApiServer::~ApiServer() { stop(); }
 
@@ -235,7 +237,7 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
                                                       const Asker& asker) const {
   const std::string_view path = without_version(request.path);
   if (path == "/health") return health(backend_, worker_probe_.waiting_ms());
-  if (path == "/" && request.method != "POST") return welcome_page(backend_);
+  if (asks_for_page(request)) return show_page(request);
   if (path == "/api/hello" && request.method != "POST") return hello();
   if (slot_of(request)) return refuse_slot_action(request);
   if (path == ModelEvents::kPath && request.method == "GET") return std::nullopt;
@@ -253,6 +255,13 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
     return (*reader)(*backend, request, asker.key_name);
   }
   return std::nullopt;
+}
+
+HttpResponse ApiServer::show_page(const HttpRequest& request) const {
+  if (auto page = web_page(request, ui_ ? web_files() : std::span<const WebFile>())) return *page;
+  return welcome_page(backend_, !ui_                  ? PageState::kOff
+                                : web_files().empty() ? PageState::kNotBuilt
+                                                      : PageState::kShown);
 }
 
 HttpResponse ApiServer::answer_named(const HttpRequest& request, const Asker& asker) const {

@@ -28,6 +28,7 @@ struct ApiOptions {
   std::string api_key_file;                // watched; empty: there is none
   std::vector<std::string> allowed_hosts;  // these two: see WebOptions
   std::vector<std::string> cors_origins;
+  bool ui = true;  // people get the page (web_page.h)
 };
 
 class ApiServer {
@@ -56,6 +57,7 @@ class ApiServer {
   // The answer to all that needs no work; nullopt when the model must be asked.
   [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request,
                                                            const Asker& asker) const;
+  [[nodiscard]] HttpResponse show_page(const HttpRequest& request) const;
   [[nodiscard]] HttpResponse answer_named(const HttpRequest& request, const Asker& asker) const;
   [[nodiscard]] std::optional<HttpResponse> refuse_slot_action(const HttpRequest& request) const;
   // Within the limits of the asker's key.
@@ -66,6 +68,7 @@ class ApiServer {
   [[nodiscard]] Worker worker_for(const HttpRequest& request, const Asker& asker);
 
   Entrance entrance_;
+  const bool ui_;
   KeyLimiter limiter_;
   BackendSlot backend_;
   WorkerPool workers_;  // templates, tokens and grammars

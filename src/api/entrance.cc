@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/client_envelope.h"
+#include "api/web_page.h"
 
 namespace holdfast::api {
 
@@ -19,7 +20,8 @@ Error wrong_key() {
 
 bool is_open_to_all(const HttpRequest& request) {
   const std::string_view path = without_version(request.path);
-  return path == "/health" || (request.method != "POST" && (path == "/" || path == "/api/hello"));
+  return path == "/health" || asks_for_page(request) ||
+         (request.method != "POST" && path == "/api/hello");
 }
 
 bool may_ask(KeyRole role, const HttpRequest& request) {

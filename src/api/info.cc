@@ -280,7 +280,21 @@ HttpResponse apply_template(const Backend& backend, const HttpRequest& request) 
   return ok({{"prompt", rendered->prompt}});
 }
 
-HttpResponse welcome_page(const BackendSlot& slot) {
+namespace {
+
+const char* page_note(PageState page) {
+  switch (page) {
+    case PageState::kShown: return "Open this address in a browser for the page with the chat. ";
+    case PageState::kOff: return "The page for people is switched off (--no-ui). ";
+    case PageState::kNotBuilt: break;
+  }
+  return "The page for people was not built, because npm could not install its packages: run make "
+         "again where npm works. ";
+}
+
+}  // namespace
+
+HttpResponse welcome_page(const BackendSlot& slot, PageState page) {
   const auto backend = slot.get();
   const std::string state = backend == nullptr
                                 ? "The model is loading."
@@ -292,7 +306,7 @@ HttpResponse welcome_page(const BackendSlot& slot) {
               "<!doctype html><meta charset=utf-8><title>Holdfast</title>"
               "<body style='font:16px system-ui;max-width:42rem;margin:4rem auto;padding:0 1rem'>"
               "<h1>Holdfast</h1><p>" +
-              state +
+              state + "</p><p>" + page_note(page) +
               "</p><p>Point an OpenAI client at <code>/v1</code> on this address, or run "
               "<code>holdfast chat</code> in a terminal. See also <a href=/v1/models>/v1/models"
               "</a>, <a href=/props>/props</a>, <a href=/health>/health</a>, "

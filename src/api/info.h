@@ -21,7 +21,9 @@ namespace holdfast::api {
 // POST /v1/chat/completions/input_tokens: how long the prompt of a chat is.
 [[nodiscard]] HttpResponse count_chat_tokens(const Backend& backend, const HttpRequest& request);
 [[nodiscard]] HttpResponse apply_template(const Backend& backend, const HttpRequest& request);
-// A page for people who open the server's address in a browser.
-[[nodiscard]] HttpResponse welcome_page(const BackendSlot& slot);
+// A note for programs and people who open the server's address and do not get the page
+// (web_page.h); it says why there is none.
+enum class PageState { kShown, kOff, kNotBuilt };
+[[nodiscard]] HttpResponse welcome_page(const BackendSlot& slot, PageState page);
 
 }  // namespace holdfast::api

@@ -5,6 +5,7 @@
 
 #include "api/client_envelope.h"
 #include "api/session_id.h"
+#include "api/web_page.h"
 #include "env/log.h"
 
 namespace holdfast::api {
@@ -25,11 +26,13 @@ void write(env::LogLevel level, env::LogFields fields) {
 }  // namespace
 
 bool is_polled(const HttpRequest& request) {
-  constexpr std::array<std::string_view, 5> kPolled = {"/health", "/metrics", "/slots", "/",
-                                                       "/api/hello"};
+  constexpr std::array<std::string_view, 8> kPolled = {"/health", "/metrics",    "/slots",
+                                                       "/cache",  "/cache/tree", "/cache/receipts",
+                                                       "/props",  "/api/hello"};
   const bool reads = request.method == "GET" || request.method == "HEAD";
   return request.method == "OPTIONS" ||
-         (reads && std::ranges::count(kPolled, without_version(request.path)) > 0);
+         (reads && (asks_for_page(request) ||
+                    std::ranges::count(kPolled, without_version(request.path)) > 0));
 }
 
 void log_request(const HttpRequest& request, const RequestEnd& end) {

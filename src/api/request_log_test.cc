@@ -152,7 +152,7 @@ TEST_F(RequestLogTest, WhatIsPolledIsForDebugging) {
   TestServer server;
   server.load();
   const auto poll = [&] {
-    for (const char* path : {"/health", "/v1/health", "/metrics", "/slots", "/"})
+    for (const char* path : {"/health", "/v1/health", "/metrics", "/slots", "/cache", "/"})
       EXPECT_EQ(server.ask("GET", path).status, 200) << path;
     EXPECT_EQ(server.ask("GET", "/v1/models").status, 200);
   };
@@ -161,7 +161,7 @@ TEST_F(RequestLogTest, WhatIsPolledIsForDebugging) {
   EXPECT_EQ(written().size(), 1U);
   configure(env::LogLevel::kDebug);
   poll();
-  EXPECT_EQ(lines(7).size(), 7U);
+  EXPECT_EQ(lines(8).size(), 8U);
 }
 
 }  // namespace

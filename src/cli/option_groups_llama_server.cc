@@ -44,8 +44,6 @@ OptionGroup no_effect_group() {
                  "a full context ends the answer and is never shifted"),
       no_effect("--keep", "N", "a full context ends the answer and is never shifted"),
       no_effect("-dt, --defrag-thold", "X", "there is nothing to defragment"),
-      no_effect("--ui, --webui / --no-ui, --no-webui", "",
-                 "there is no such page to turn on or off"),
       no_effect("--threads-http", "N", "one thread serves all connections"),
       no_effect("--perf / --no-perf", "", "timings are always reported"),
       no_effect("-fit, --fit", "on|off", "sizes are taken as given"),

@@ -41,6 +41,9 @@ OptionGroup server_group(ServerOptions& o) {
       {"--allowed-hosts", "LIST", list(o.allowed_hosts, ListMode::kReplace),
        "Further names that the server is reached by, with commas; * for any. Addresses, localhost "
        "and --host are known. Not asked for where an API key is."},
+      {"--ui, --webui / --no-ui, --no-webui", "", flag(o.ui),
+       "Show people who open the address in a browser a page: chat, cache, misses, server.",
+       "LLAMA_ARG_UI, LLAMA_ARG_WEBUI"},
       {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
        "Longest time for one request, waiting included; 0: no limit.", "LLAMA_ARG_TIMEOUT"},
       {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),

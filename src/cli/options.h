@@ -134,6 +134,7 @@ struct ServerOptions {
   std::string ssl_key_file;
   std::vector<std::string> allowed_hosts;  // further names of the server; "*": any
   std::vector<std::string> cors_origins;   // none: pages of other origins are refused
+  bool ui = true;                          // the page at GET /
   int timeout_s = 3600;                    // of one request, queue included; 0: none
   int queue_max = 256;
   int body_limit_mb = 64;

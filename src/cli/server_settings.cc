@@ -50,6 +50,7 @@ api::ApiOptions api_options(const ServeOptions& options) {
   api.api_key_file = server.api_key_file;
   api.allowed_hosts = server.allowed_hosts;
   api.cors_origins = server.cors_origins;
+  api.ui = server.ui;
   return api;
 }
 
