@@ -69,6 +69,9 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
   config.main_gpu = options.compute.main_gpu;
   config.tensor_split = options.compute.tensor_split;
   config.devices = split_commas(options.compute.device);
+  config.tensor_places = options.compute.tensor_places;
+  config.cpu_expert_layers = options.compute.cpu_experts ? -1 : options.compute.cpu_expert_layers;
+  config.metadata_overrides = options.compute.metadata_overrides;
   config.rope_scaling = options.rope.scaling;
   config.rope_freq_base = options.rope.freq_base;
   config.rope_freq_scale = options.rope.freq_scale;
@@ -130,6 +133,22 @@ llama::LlamaConfig with_setting(llama::LlamaConfig config, const engine::EngineS
   return config;
 }
 
+namespace {
+
+// Left out where nothing is moved, so that states from before these options are still known.
+void add_places(const ComputeOptions& options, cache::Fingerprint& facts) {
+  std::string moved;
+  for (const std::string& place : options.tensor_places) moved += place + ";";
+  if (options.cpu_experts) moved += "experts";
+  if (options.cpu_expert_layers > 0) moved += std::to_string(options.cpu_expert_layers);
+  if (!moved.empty()) facts.add("places", moved);
+  std::string metadata;
+  for (const std::string& value : options.metadata_overrides) metadata += value + ";";
+  if (!metadata.empty()) facts.add("metadata", metadata);
+}
+
+}  // namespace
+
 cache::Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts& of) {
   const auto number = [](auto value) { return std::to_string(value); };
   std::string split;
@@ -154,6 +173,7 @@ cache::Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts&
                          split)
       .add("ubatch", number(options.context.ubatch_size))
       .add("grid", number(of.grid_step));
+  add_places(options.compute, facts);
   // Decoded state is kept in throughput mode only; the order of sums follows the threads.
   facts.add("mode", options.context.deterministic ? "deterministic" : "throughput");
   if (options.context.deterministic) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace holdfast::cli {
 namespace {
 
@@ -31,6 +33,29 @@ TEST(ThreadCounts, MoreThanThereAreCpusForIsToldOnce) {
   EXPECT_EQ(too_many_threads(with_threads(2, 8), kRestricted),
             "8 threads, and this process may use 2 of 16 CPUs (CPU set 2): they wait for each "
             "other, and answers take many times longer; --threads 2 fits");
+}
+
+SpaceKey states_of(const std::function<void(ComputeOptions&)>& change) {
+  ServeOptions options;
+  change(options.compute);
+  return fingerprint_of(options, {.digest = "abc"}).space("");
+}
+
+TEST(Fingerprint, KnowsWhichTensorsLieElsewhere) {
+  const SpaceKey plain = states_of([](ComputeOptions&) {});
+  EXPECT_EQ(plain, states_of([](ComputeOptions&) {}));
+  EXPECT_NE(plain, states_of([](ComputeOptions& o) { o.cpu_experts = true; }));
+  EXPECT_NE(plain, states_of([](ComputeOptions& o) { o.cpu_expert_layers = 3; }));
+  EXPECT_NE(plain, states_of([](ComputeOptions& o) { o.tensor_places = {"a=CPU"}; }));
+  EXPECT_NE(plain, states_of([](ComputeOptions& o) { o.metadata_overrides = {"a=int:1"}; }));
+}
+
+TEST(EngineConfig, ExpertsStayOnTheProcessor) {
+  ServeOptions options;
+  options.compute.cpu_expert_layers = 3;
+  EXPECT_EQ(engine_config(options).cpu_expert_layers, 3);
+  options.compute.cpu_experts = true;
+  EXPECT_EQ(engine_config(options).cpu_expert_layers, -1);
 }
 
 }  // namespace

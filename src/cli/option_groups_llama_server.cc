@@ -69,10 +69,6 @@ OptionGroup unsupported_group() {
       unsupported("--lora-scaled", "FILE", yet),
       unsupported("--control-vector", "FILE", yet),
       unsupported("-hfd, -hfrd, --hf-repo-draft, --spec-draft-hf", "REPO", fetch),
-      unsupported("--override-kv", "KEY=TYPE:VALUE", yet),
-      unsupported("-ot, --override-tensor", "PATTERN", yet),
-      unsupported("-cmoe, --cpu-moe", "", yet),
-      unsupported("-ncmoe, --n-cpu-moe", "N", yet),
       unsupported("--embedding, --embeddings", "", yet),
       unsupported("--rerank, --reranking", "", yet),
   }};

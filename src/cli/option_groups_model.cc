@@ -241,6 +241,17 @@ OptionGroup compute_group(ComputeOptions& o) {
       {"-ts, --tensor-split", "LIST",
        items(o.tensor_split, ",/", number_up_to(kNoLimit), "shares such as 3,1"),
        "Each GPU's share of the model, as in 3,1.", "LLAMA_ARG_TENSOR_SPLIT"},
+      {"-cmoe, --cpu-moe", "", flag(o.cpu_experts),
+       "Keep the experts of every layer on the processor: for a mixture of experts that does not "
+       "fit the GPU.", "LLAMA_ARG_CPU_MOE"},
+      {"-ncmoe, --n-cpu-moe", "N", whole(o.cpu_expert_layers, 0, 10000),
+       "Keep those of the first N layers there.", "LLAMA_ARG_N_CPU_MOE"},
+      {"-ot, --override-tensor", "PATTERN=BUFFER", list(o.tensor_places, ListMode::kAppend),
+       "Put tensors whose names match into another buffer: 'exps=CPU'. Several with commas.",
+       "LLAMA_ARG_OVERRIDE_TENSOR"},
+      {"--override-kv", "KEY=TYPE:VALUE", list(o.metadata_overrides, ListMode::kAppend),
+       "Read metadata of the model as if they had this value; types int, float, bool, str. "
+       "Several with commas."},
   }};
 }
 

@@ -110,6 +110,10 @@ struct ComputeOptions {
   std::string split_mode = "layer";
   int main_gpu = 0;
   std::vector<float> tensor_split;
+  std::vector<std::string> tensor_places;  // "PATTERN=BUFFER"
+  bool cpu_experts = false;                // all of them on the processor
+  int cpu_expert_layers = 0;               // or those of the first layers
+  std::vector<std::string> metadata_overrides;
 };
 
 // Position encoding.

@@ -83,6 +83,15 @@ TEST_F(OptionsTest, ALlamaServerCommandLineWorks) {
   EXPECT_EQ(options.compute.tensor_split, (std::vector<float>{3, 1}));
 }
 
+TEST_F(OptionsTest, TensorsMayLieElsewhere) {
+  const ServeOptions options =
+      good({"-ncmoe", "5", "-cmoe", "-ot", "a=CPU,b=CPU", "--override-kv", "x.y=int:3"});
+  EXPECT_EQ(options.compute.cpu_expert_layers, 5);
+  EXPECT_TRUE(options.compute.cpu_experts);
+  EXPECT_EQ(options.compute.tensor_places, (Args{"a=CPU", "b=CPU"}));
+  EXPECT_EQ(options.compute.metadata_overrides, (Args{"x.y=int:3"}));
+}
+
 TEST_F(OptionsTest, EqualsSignUnderscoresAndSuffixes) {
   const ServeOptions options = good({"--ctx_size=1m", "--ubatch-size=1K", "--mlock=on"});
   EXPECT_EQ(options.context.size, 1 << 20);

@@ -20,6 +20,7 @@
 #include "engine/llama/llama_config.h"
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_text.h"
+#include "engine/llama/tensor_places.h"
 
 namespace holdfast::llama {
 
@@ -178,7 +179,8 @@ Result<llama_split_mode> split_mode_from(const std::string& name) {
   if (name == "none") return LLAMA_SPLIT_MODE_NONE;
   if (name == "layer") return LLAMA_SPLIT_MODE_LAYER;
   if (name == "row") return LLAMA_SPLIT_MODE_ROW;
-  return invalid_argument("--split-mode", "--split-mode is one of none, layer, row.");
+  if (name == "tensor") return LLAMA_SPLIT_MODE_TENSOR;
+  return invalid_argument("--split-mode", "--split-mode is one of none, layer, row, tensor.");
 }
 
 Result<std::vector<ggml_backend_dev_t>> find_devices(const std::vector<std::string>& names) {
@@ -203,7 +205,12 @@ Result<std::shared_ptr<llama_model>> load_llama_file(const LlamaConfig& config,
   auto devices = find_devices(config.devices);
   if (!devices) return devices.error();
 
+  const auto places = TensorPlaces::of(config);
+  if (!places) return places.error();
+
   llama_model_params params = llama_model_default_params();
+  params.tensor_buft_overrides = places->overrides();
+  params.kv_overrides = places->metadata();
   params.n_gpu_layers = config.gpu_layers;
   params.split_mode = *split;
   params.main_gpu = config.main_gpu;
