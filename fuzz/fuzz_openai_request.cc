@@ -15,14 +15,22 @@
 namespace holdfast {
 namespace {
 
+void check_tokens(const Tokens& tokens) {
+  CHECK(!tokens.empty());
+  for (const Token token : tokens) CHECK(is_token(token));
+}
+
 void check_text(const api::TextRequest& request) {
   check_options(request.options);
   CHECK(!request.prompts.empty() && request.prompts.size() <= 8);
   for (const api::TextPrompt& prompt : request.prompts) {
-    const auto* tokens = std::get_if<Tokens>(&prompt);
-    if (tokens == nullptr) continue;
-    CHECK(!tokens->empty());
-    for (const Token token : *tokens) CHECK(is_token(token));
+    if (const auto* tokens = std::get_if<Tokens>(&prompt)) check_tokens(*tokens);
+    const auto* parts = std::get_if<api::MixedPrompt>(&prompt);
+    if (parts == nullptr) continue;
+    CHECK(parts->size() >= 2);
+    for (const auto& part : *parts) {
+      if (const auto* tokens = std::get_if<Tokens>(&part)) check_tokens(*tokens);
+    }
   }
 }
 

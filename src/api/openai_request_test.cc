@@ -220,6 +220,12 @@ TEST(DecodeChat, LogitBiasInBothShapes) {
   ASSERT_TRUE(pairs.ok());
   EXPECT_EQ(pairs->options.sampling.logit_bias[0], Bias(15, 2.0F));
   EXPECT_TRUE(std::isinf(pairs->options.sampling.logit_bias[1].second));
+  using TextBias = std::pair<std::string, float>;
+  const auto texts = chat_with(R"("logit_bias":{" the":-100,"15":1})");
+  EXPECT_EQ(texts->options.sampling.text_bias, (std::vector<TextBias>{{" the", -100.0F}}));
+  EXPECT_EQ(texts->options.sampling.logit_bias, (std::vector<Bias>{{15, 1.0F}}));
+  EXPECT_EQ(chat_with(R"("logit_bias":[["a",2]])")->options.sampling.text_bias,
+            (std::vector<TextBias>{{"a", 2.0F}}));
 }
 
 TEST(DecodeChat, RefusesBadOptions) {
@@ -254,13 +260,13 @@ TEST(DecodeChat, RefusesBadOptions) {
       {R"("logprobs":3)", "logprobs", "true or false"},
       {R"("top_logprobs":3)", "top_logprobs", "needs 'logprobs'"},
       {R"("logprobs":true,"top_logprobs":21)", "top_logprobs", "between 0 and 20"},
-      {R"("logit_bias":{"x":1})", "logit_bias", "ids of the vocabulary"},
+      {R"("logit_bias":{"":1})", "logit_bias", "texts of 1 to 256"},
       {R"("logit_bias":{"1000":1})", "logit_bias", "ids of the vocabulary"},
       {R"("logit_bias":{"-1":1})", "logit_bias", "ids of the vocabulary"},
       {R"("logit_bias":{"1":true})", "logit_bias", "biases"},
       {R"("logit_bias":{"1":1e7})", "logit_bias", "biases"},
       {R"("logit_bias":[[1]])", "logit_bias", "pairs"},
-      {R"("logit_bias":[["a",1]])", "logit_bias", "ids of the vocabulary"},
+      {R"("logit_bias":[[null,1]])", "logit_bias", "ids of the vocabulary"},
       {R"("logit_bias":7)", "logit_bias", "object"},
       {R"("id_slot":"0")", "id_slot", "integer"},
       {R"("timeout_ms":-1)", "timeout_ms", "between 0"},
@@ -607,8 +613,8 @@ TEST(DecodeText, RefusesBadPrompts) {
       {R"({"prompt":5})", "prompt", "string or"},
       {R"({"prompt":[[]]})", "prompt[0]", "non-empty array"},
       {R"({"prompt":[null]})", "prompt[0]", "string or"},
-      {R"({"prompt":[1,"a"]})", "prompt[1]", "token id"},
-      {R"({"prompt":["a",1]})", "prompt[1]", "string or"},
+      {R"({"prompt":[1,"a",null]})", "prompt[2]", "text or a token id"},
+      {R"({"prompt":["a",1000]})", "prompt[1]", "text or a token id"},
       {R"({"prompt":[1,1000]})", "prompt[1]", "token id"},
       {R"({"prompt":[-1]})", "prompt[0]", "token id"},
       {R"({"prompt":[1.5]})", "prompt[0]", "token id"},

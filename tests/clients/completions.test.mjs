@@ -109,7 +109,8 @@ describe('completions', () => {
   });
 
   for (const [prompt, param] of [
-    ['', 'prompt'], [[], 'prompt'], [undefined, 'prompt'], [[99999], 'prompt[0]'], [['a', 5], 'prompt[1]'],
+    ['', 'prompt'], [[], 'prompt'], [undefined, 'prompt'], [[99999], 'prompt[0]'], [['a', null], 'prompt[1]'],
+    [['a', 99999], 'prompt[1]'],
     [{}, 'prompt.prompt_string'],
   ]) {
     test(`prompt ${JSON.stringify(prompt)} is refused`, async () => {
@@ -119,5 +120,44 @@ describe('completions', () => {
 
   test('a suffix is refused rather than ignored', async () => {
     await assert.rejects(complete(france, { suffix: '.' }), { status: 400, param: 'suffix' });
+  });
+});
+
+// llama-server's own shape, on the real sampler.
+describe('/completion', () => {
+  const on = useServer(['--deterministic']);
+  const complete = async (prompt, extra = {}) =>
+    (await on.server.post('/completion', { prompt, temperature: 0, n_predict: 8, ...extra })).json;
+  const france = 'The capital of France is';
+
+  test('says what /v1/completions says', async () => {
+    const ours = await complete(france);
+    const theirs = await on.client.completions.create({ model: 'x', prompt: france, temperature: 0, max_tokens: 8 });
+    assert.equal(ours.content, theirs.choices[0].text);
+    assert.equal(ours.stop_type, 'limit');
+    assert.equal(ours.generation_settings.temperature, 0);
+  });
+
+  test('probabilities after sampling are those of what could be chosen', async () => {
+    const answer = await complete(france, { n_probs: 5, post_sampling_probs: true, temperature: 1, top_k: 3, seed: 7 });
+    assert.equal(answer.completion_probabilities.length, answer.tokens_predicted);
+    for (const { id, prob, top_probs } of answer.completion_probabilities) {
+      assert.ok(top_probs.length >= 1 && top_probs.length <= 3);
+      const sum = top_probs.reduce((total, each) => total + each.prob, 0);
+      assert.ok(Math.abs(sum - 1) < 1e-3, `they sum to ${sum}`);
+      assert.equal(top_probs.find((each) => each.id === id).prob, prob);
+    }
+  });
+
+  test('a word that is biased away is not said', async () => {
+    const [said] = (await complete(france, { n_probs: 1 })).completion_probabilities;
+    const other = await complete(france, { n_probs: 1, logit_bias: { [said.token]: false } });
+    assert.notEqual(other.completion_probabilities[0].id, said.id);
+  });
+
+  test('ids and text make one prompt', async () => {
+    const tokens = (await on.server.post('/tokenize', { content: 'The capital of' })).json.tokens;
+    const mixed = await complete([...tokens, ' France is']);
+    assert.equal(mixed.prompt, france);
   });
 });
