@@ -31,6 +31,8 @@ describe('the looks of the page', () => {
         const said = await visitor.ask('Show me markdown');
         await visitor.openReceipt(said);
         await said.locator('math').first().waitFor();
+        const scrolls = await page.evaluate(() => document.querySelector('main').scrollHeight > innerHeight);
+        assert.equal(scrolls, false, 'only the messages scroll');
         assert.deepEqual(await visitor.violations(), []);
         await page.getByRole('button', { name: 'Settings', exact: true }).click();
         assert.deepEqual(await visitor.violations(), []);

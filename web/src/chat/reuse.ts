@@ -10,8 +10,9 @@ export interface Part {
 }
 
 export function tierOf(receipt: Receipt): Tier {
-  if (receipt.restored_from === 'memory') return 'memory';
-  return receipt.restored_from === 'disk' ? 'disk' : 'slot';
+  if (receipt.restored_from === 'disk') return 'disk';
+  // "snapshot in place": the slot's rows, with a snapshot from memory. The server's sums call it memory.
+  return receipt.restored_from === 'live slot' ? 'slot' : 'memory';
 }
 
 const tierNames: Record<Tier, string> = { slot: 'from the slot', memory: 'from memory', disk: 'from disk' };

@@ -61,7 +61,7 @@ function Totals({ cache }: { cache: CacheStatus }) {
     <dl class="tiles thirds">
       {tile('Prompt tokens reused', percent(totals.restored_tokens, totals.prompt_tokens), `${count(totals.restored_tokens)} of ${count(totals.prompt_tokens)}`)}
       {tile('From slots', percent(totals.restored_live_tokens, totals.prompt_tokens))}
-      {tile('From memory', percent(totals.restored_memory_tokens, totals.prompt_tokens))}
+      {tile('From memory', percent(totals.restored_memory_tokens - totals.restored_disk_tokens, totals.prompt_tokens))}
       {tile('From disk', percent(totals.restored_disk_tokens, totals.prompt_tokens))}
       {tile('Time saved', duration(1000 * totals.saved_seconds), `over ${count(totals.requests)} requests`)}
       {tile('Evicted', bytes(totals.evicted_bytes), 'for want of room')}
