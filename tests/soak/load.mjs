@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
 import { cities, prose, question } from '../clients/workloads.mjs';
+import { exchange, leaveStream, post } from './exchange.mjs';
 
 const user = (content) => ({ role: 'user', content });
 const said = (content) => ({ role: 'assistant', content });
@@ -104,18 +105,9 @@ export class Load {
   }
 
   async cancel() {
-    const leave = new AbortController();
     const messages = [...this.someTalk().messages, user('Count from 1 to 99.')];
     const body = { ...chat, messages, stream: true, max_tokens: 400, ignore_eos: true };
-    const response = await this.world.server.fetch('/v1/chat/completions', {
-      method: 'POST', body: JSON.stringify(body), signal: leave.signal,
-    });
-    let pieces = this.random.below(12);
-    try {
-      for await (const _ of response.body) if (pieces-- === 0) break;
-    } finally {
-      leave.abort();
-    }
+    await leaveStream(this.world.server, '/v1/chat/completions', body, this.random.below(12));
     this.book.count('cancelled');
   }
 
@@ -131,7 +123,7 @@ export class Load {
   }
 
   async large() {
-    await this.ask([user(`${prose(2000 + this.random.below(3000), this.random.below(40))}\n${question(3)}`)]);
+    await this.ask([user(`${prose(1500 + this.random.below(2000), this.random.below(40))}\n${question(3)}`)]);
   }
 
   async constrained() {
@@ -148,16 +140,15 @@ export class Load {
 
   async refused() {
     const [path, body] = this.random.pick(refusals);
-    const { status, json } = await this.world.server.post(path, body);
+    const { status, json } = await post(this.world.server, path, body);
     if (status < 400 || status > 499 || !json.error) throw new Error(`${path} was answered ${status}, not refused`);
     this.book.count('refused');
   }
 
   async looks() {
     for (const path of ['/health', '/slots', '/cache', '/cache/receipts', '/metrics', '/v1/models', '/props']) {
-      const response = await this.world.server.fetch(path);
-      await response.text();
-      if (!response.ok) throw new Error(`GET ${path}: ${response.status}`);
+      const { status } = await exchange(this.world.server, path);
+      if (status !== 200) throw new Error(`GET ${path}: ${status}`);
     }
   }
 
@@ -165,7 +156,7 @@ export class Load {
   async slots() {
     const slot = this.random.below(this.world.slots);
     const act = (action, filename) =>
-      this.world.server.post(`/slots/${slot}?action=${action}`, filename ? { filename } : '');
+      post(this.world.server, `/slots/${slot}?action=${action}`, filename ? { filename } : '');
     const name = `talk${this.random.below(3)}.bin`;
     for (const action of this.random.once(2) ? ['save', 'restore'] : ['restore', 'erase']) {
       const { status, json } = await act(action, action === 'erase' ? undefined : name);
@@ -175,8 +166,8 @@ export class Load {
   }
 
   async emptied() {
-    const response = await this.world.server.fetch('/cache', { method: 'DELETE' });
-    if (!response.ok) throw new Error(`DELETE /cache: ${response.status}`);
+    const { status } = await exchange(this.world.server, '/cache', { method: 'DELETE' });
+    if (status !== 200) throw new Error(`DELETE /cache: ${status}`);
     this.book.count('emptied');
   }
 
@@ -186,7 +177,7 @@ export class Load {
   someTalk() {
     this.talks = this.talks.filter(({ messages }) => messages.length < 16).slice(-12);
     if (this.talks.length < 12 && (this.talks.length === 0 || this.random.once(3))) {
-      const text = prose(100 + this.random.below(900), this.random.below(1000));
+      const text = prose(100 + this.random.below(500), this.random.below(1000));
       const city = this.random.pick(cities);
       this.talks.push({ messages: [user(`${text}\nWhat is the secret code of ${city}?`), said('I do not know.')] });
     }
@@ -194,7 +185,7 @@ export class Load {
   }
 
   async post(path, body) {
-    const { status, json } = await this.world.server.post(path, body);
+    const { status, json } = await post(this.world.server, path, body);
     if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(json).slice(0, 300)}`);
     this.book.count('answers');
     return json;
@@ -213,7 +204,7 @@ export class Load {
   async compare(path, body, answer, facts) {
     const history = body.messages?.some(({ role }) => role === 'assistant') ?? false;
     if ((history && this.world.keepsIds) || !this.random.once(this.world.compareEvery)) return;
-    const { status, json } = await this.world.cold.post(path, { ...body, cache_prompt: false });
+    const { status, json } = await post(this.world.cold, path, { ...body, cache_prompt: false });
     const expected = status === 200 ? facts(json) : { status, json };
     this.book.count('compared');
     if (isDeepStrictEqual(answer, expected)) return;

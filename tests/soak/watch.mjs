@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 
 import { memory_MiB, threads } from '../../bench/proc.mjs';
+import { exchange } from './exchange.mjs';
 
 const noDisk = { blobs: 0, bytes: 0, loaded: 0, quarantined: 0 };  // for the first moments of a server
 
@@ -9,7 +10,7 @@ const noDisk = { blobs: 0, bytes: 0, loaded: 0, quarantined: 0 };  // for the fi
 export async function reading(world) {
   try {
     const { pid, server } = world;
-    const { memory, disk } = await server.getJson('/cache');
+    const { memory, disk } = JSON.parse((await exchange(server, '/cache')).text);
     const { rss, anonymous } = memory_MiB(pid);
     const descriptors = readdirSync(`/proc/${pid}/fd`).length;
     const { snapshots, resident_bytes } = memory;

@@ -10,7 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer, temporaryFolder } from '../clients/server.mjs';
 import { walk } from '../clients/states.mjs';
 
-const disk_MiB = 96;
+// The server leaves 1024 MiB of a volume to others, and stops writing states before that.
+const disk_MiB = 1024 + 128;
+const states_MiB = 64;
 const common = ['--deterministic', '--ctx-size', '8192', '--latency-target', '50'];
 
 export class World {
@@ -51,7 +53,7 @@ export class World {
     this.keepsIds = this.lives++ % 2 === 1;
     this.server = await startServer([
       ...common, '--parallel', String(this.slots), '--cache-ram', '48', '--cache-dir', this.states,
-      '--cache-disk', String(disk_MiB - 32), '--cache-rest', '500', '--prove', '0.05',
+      '--cache-disk', String(states_MiB), '--cache-rest', '500', '--prove', '0.05',
       '--slot-save-path', join(this.disk, 'slots'), '--slot-save-max', '16',
       this.keepsIds ? '--token-history' : '--no-token-history',
     ]);
@@ -101,7 +103,7 @@ export class World {
     await this.plan('times of a full disk', async () => {
       const filler = join(this.disk, 'filler');
       try {
-        for (let left = disk_MiB; left > 0; --left) writeFileSync(filler, Buffer.alloc(1 << 20), { flag: 'a' });
+        for (;;) writeFileSync(filler, Buffer.alloc(4 << 20), { flag: 'a' });
       } catch (error) {
         if (error.code !== 'ENOSPC') throw error;
       }
@@ -113,10 +115,21 @@ export class World {
   // Files that are cut, changed or gone: under the running server, or while there is none.
   damage() {
     // Without FORMAT a folder is not ours, and no server would use it again.
-    const files = walk(this.disk).filter(({ stat, path }) => stat.isFile() && !/lock$|FORMAT$/.test(path));
+    const files = this.everything().filter(({ stat, path }) => stat.isFile() && !/lock$|FORMAT$/.test(path));
     for (let left = Math.min(files.length, 1 + this.random.below(6)); left > 0; --left) {
       this.hurt(this.random.pick(files));
       this.book.count('damaged files');
+    }
+  }
+
+  // While the folder is looked at, a running server removes files of its own.
+  everything() {
+    for (;;) {
+      try {
+        return walk(this.disk);
+      } catch (error) {
+        if (error.code !== 'ENOENT') throw error;
+      }
     }
   }
 
