@@ -151,6 +151,13 @@ HttpResponse over_limit(const HttpRequest& request, const KeyLimiter::Refusal& r
   return response;
 }
 
+HttpResponse show_page(const HttpRequest& request, bool shown, const BackendSlot& slot) {
+  const auto files = shown ? web_files() : std::span<const WebFile>();
+  if (auto page = web_page(request, files)) return *page;
+  if (!shown) return welcome_page(slot, PageState::kOff);
+  return welcome_page(slot, files.empty() ? PageState::kNotBuilt : PageState::kShown);
+}
+
 // What a client sees of a server that has no model yet.
 HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) {
   if (!speaks_anthropic(request)) return health(slot);
@@ -165,8 +172,8 @@ ApiServer::ApiServer(const ApiOptions& options)
     : entrance_({options.api_keys,
                  options.file_keys,
                  options.api_key_file,
-                 {options.http.host, options.allowed_hosts, options.cors_origins}}),
-      ui_(options.ui) {}
+                 {options.http.host, options.allowed_hosts, options.cors_origins},
+                 options.ui}) {}
 
 ApiServer::~ApiServer() { stop(); }
 
@@ -237,7 +244,7 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
                                                       const Asker& asker) const {
   const std::string_view path = without_version(request.path);
   if (path == "/health") return health(backend_, worker_probe_.waiting_ms());
-  if (asks_for_page(request)) return show_page(request);
+  if (asks_for_page(request)) return show_page(request, entrance_.shows_page(), backend_);
   if (path == "/api/hello" && request.method != "POST") return hello();
   if (slot_of(request)) return refuse_slot_action(request);
   if (path == ModelEvents::kPath && request.method == "GET") return std::nullopt;
@@ -255,13 +262,6 @@ std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request
     return (*reader)(*backend, request, asker.key_name);
   }
   return std::nullopt;
-}
-
-HttpResponse ApiServer::show_page(const HttpRequest& request) const {
-  if (auto page = web_page(request, ui_ ? web_files() : std::span<const WebFile>())) return *page;
-  return welcome_page(backend_, !ui_                  ? PageState::kOff
-                                : web_files().empty() ? PageState::kNotBuilt
-                                                      : PageState::kShown);
 }
 
 HttpResponse ApiServer::answer_named(const HttpRequest& request, const Asker& asker) const {

@@ -57,7 +57,6 @@ class ApiServer {
   // The answer to all that needs no work; nullopt when the model must be asked.
   [[nodiscard]] std::optional<HttpResponse> answer_at_once(const HttpRequest& request,
                                                            const Asker& asker) const;
-  [[nodiscard]] HttpResponse show_page(const HttpRequest& request) const;
   [[nodiscard]] HttpResponse answer_named(const HttpRequest& request, const Asker& asker) const;
   [[nodiscard]] std::optional<HttpResponse> refuse_slot_action(const HttpRequest& request) const;
   // Within the limits of the asker's key.
@@ -68,7 +67,6 @@ class ApiServer {
   [[nodiscard]] Worker worker_for(const HttpRequest& request, const Asker& asker);
 
   Entrance entrance_;
-  const bool ui_;
   KeyLimiter limiter_;
   BackendSlot backend_;
   WorkerPool workers_;  // templates, tokens and grammars

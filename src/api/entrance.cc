@@ -46,7 +46,9 @@ HttpResponse wrong_role(KeyRole role, const HttpRequest& request) {
 }  // namespace
 
 Entrance::Entrance(const EntranceOptions& options)
-    : keys_(options.api_keys, options.file_keys, options.api_key_file), web_(options.web) {
+    : keys_(options.api_keys, options.file_keys, options.api_key_file),
+      web_(options.web),
+      page_(options.page) {
   if (options.api_key_file.empty()) return;
   key_watch_.emplace(options.api_key_file, [this] { (void)reload_keys(); });
 }

@@ -23,6 +23,7 @@ struct EntranceOptions {
   std::vector<ApiKey> file_keys;
   std::string api_key_file;  // watched; empty: there is none
   WebOptions web;
+  bool page = true;  // people are shown the page (web_page.h)
 };
 
 class Entrance {
@@ -34,12 +35,14 @@ class Entrance {
   // Nobody in particular asks for pages that are open to all.
   [[nodiscard]] Asker who(const HttpRequest& request) const;
   [[nodiscard]] const WebRules& web() const { return web_; }
+  [[nodiscard]] bool shows_page() const { return page_; }
   // Reads the file of keys again, if there is one.
   Result<void> reload_keys() { return keys_.reload(); }
 
  private:
   ApiKeys keys_;
   const WebRules web_;
+  const bool page_;
   std::optional<FileWatch> key_watch_;  // the last, because it uses the keys
 };
 
