@@ -84,9 +84,12 @@ TokenPos reused_of_live(const StartInput& input, const LiveState& slot) {
   return 0;
 }
 
-// The slot's rows that agree with the prompt and may be kept.
+// The slot's rows that agree with the prompt and may be kept. In deterministic mode those of whole
+// chunks: where the prompt ends inside a chunk that the slot has read to its end, the tokens agree
+// and the bits do not.
 TokenPos rows_of(const StartInput& input, const LiveState& slot) {
-  return input.deterministic ? std::min(slot.common, slot.exact) : slot.common;
+  if (!input.deterministic) return slot.common;
+  return floor_of(input.cuts, std::min(slot.common, slot.exact));
 }
 
 // START-2 for a place of the slot's own.

@@ -23,7 +23,7 @@
 //   START-2  reused lies on a cut of the prompt's grid, or at its end, or the state there is
 //            decoded and `deterministic` is off
 //   START-3  what is kept is there: within the live state and its agreement with the prompt, and
-//            within `exact` if `deterministic` (live sources); where the slot can be truncated
+//            in exact chunks if `deterministic` (live sources); where the slot can be truncated
 //            (kLive); a restorable place of the match (kMemory); a snapshot of the match or of the
 //            slot itself at exactly `reused` (kSnapshotInPlace)
 //   START-4  the actions, in order, begin with keeping what would be lost and end with reading

@@ -132,6 +132,24 @@ TEST_F(Start, InADeterministicServerDecodedTokensAreReadAgain) {
   expect(0, kLive, 800, {read_from(800)});
 }
 
+// The prompt ends at 950, inside a chunk that the slot has read up to 1000: its rows there are not
+// those of the prompt's own, shorter chunk.
+TEST_F(Start, InADeterministicServerNoSnapshotJoinsRowsOfALongerChunk) {
+  make_hybrid();
+  input_.prompt_length = 950;
+  cuts_.pop_back();
+  tree::Match match = hybrid_match(950, {checkpoint(1, 900), checkpoint(2, 950)});
+  match.length = 950;
+  input_.match = &match;
+  input_.end_known = true;
+  slots_ = {{.slot = 0, .length = 1000, .common = 950, .exact = 1000}};
+  input_.deterministic = false;
+  EXPECT_EQ(plan().source, kSnapshotInPlace);
+  input_.deterministic = true;
+  EXPECT_EQ(plan().source, kMemory);
+  EXPECT_EQ(plan().reused, 950);
+}
+
 TEST_F(Start, AnEditedMessageKeepsWhatLiesBeforeTheLastCut) {
   slots_ = {{.slot = 0, .length = 990, .common = 750, .exact = 900, .can_truncate = anywhere}};
   expect(0, kLive, 700, {TruncateLive{700}, read_from(700)});
@@ -477,7 +495,8 @@ class RandomStart {
         reused == input_.prompt_length && source != kLive &&
         has_stop(reused, [](const tree::Stop& s) { return s.has_snapshot || s.restorable; });
     if (!is_cut(reused) && !whole && (exact || !decoded)) return false;
-    const bool has_rows = reused <= slot.common && (!exact || reused <= slot.exact);
+    const bool has_rows =
+        reused <= slot.common && (!exact || (reused <= slot.exact && is_cut(reused)));
     if (source == kLive) return has_rows && slot.can_truncate(reused);
     if (!input_.match) return false;
     if (source == kSnapshotInPlace) {

@@ -41,6 +41,13 @@ std::vector<std::vector<Slot*>> batches_of(std::span<Slot* const> slots, bool on
   return batches;
 }
 
+Error not_brought_back() {
+  return {ErrorCode::kEngine,
+          "The engine could not take a draft back, and going on would not have been deterministic. "
+          "Send the request again.",
+          ""};
+}
+
 bool is_blank(std::string_view bytes) {
   return bytes.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
 }
@@ -231,7 +238,8 @@ void Decoding::keep_accepted(Slot& slot, Verdict& verdict) {
 
 // Goes back to the state before the step. What was right of it is computed again, with
 // the next step, or at once where there is none. Where even that fails, everything is
-// read again: time, not tokens.
+// read again: time, not tokens. In deterministic mode that would be other bits than those of
+// a cold run, and perhaps other tokens: there the request fails, unless it is at its end.
 void Decoding::take_back(Slot& slot, Verdict& verdict) {
   if (verdict.undone.empty()) return;
   Job& job = *slot.job;
@@ -241,6 +249,11 @@ void Decoding::take_back(Slot& slot, Verdict& verdict) {
     speculator_.note_brought_back(env::ms_between(before, core_.clock.now()));
     job.answer.uncomputed = joined(verdict.undone, {&verdict.next, 1});
     if (!verdict.ending) return;
+  } else if (core_.options.deterministic && !verdict.ending) {
+    core_.engine.clear(slot.id);
+    core_.cache.growth().emptied(slot.id);
+    verdict.error = not_brought_back();
+    return;
   } else {
     to_read = joined(core_.cache.slots()[slot.id].tokens, verdict.undone);
     core_.engine.clear(slot.id);

@@ -7,7 +7,8 @@
 //
 // Taking back: rows are truncated. Where a state cannot be truncated, the state before the step is
 // loaded, and what was right of the step is computed again with the next one. Where even that
-// fails, all of it is read again: time, never tokens.
+// fails, all of it is read again: time, never tokens. In deterministic mode the request fails then,
+// because what is read again has other bits than what was written.
 //
 // Batches: a step's batch holds neighbouring slots with equally many tokens, because the library
 // splits everything else, and a split batch may move another slot's rollback planes
