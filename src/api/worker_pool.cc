@@ -1,37 +1,11 @@
 #include "api/worker_pool.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <list>
 #include <optional>
 #include <utility>
 
 namespace holdfast::api {
-
-namespace {
-
-// Against a thread of the usual priority this one gets a quarter of a CPU that both want.
-constexpr int kNicer = 5;
-
-void lower_priority() {
-  const auto self = static_cast<id_t>(gettid());
-  setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + kNicer);
-}
-
-// Who sends books must not slow the answers of others down where cores are few, so heavy jobs have
-// a lower priority. Each has a thread of its own, because a priority that was lowered is not raised
-// again without privileges.
-void run_job(const WorkerJob& job) {
-  if (!job.heavy) return job.run(true);
-  std::thread([&job] {
-    lower_priority();
-    job.run(true);
-  }).join();
-}
-
-}  // namespace
 
 WorkerPool::WorkerPool(std::size_t workers) : jobs_(workers) {
   for (std::size_t i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
@@ -63,7 +37,7 @@ void WorkerPool::work() {
       continue;
     }
     lock.unlock();
-    run_job(*job);
+    job->run(true);
     lock.lock();
     jobs_.end(*job);
     // What this job kept from beginning may begin now, and more than one thread may be idle.

@@ -2,8 +2,6 @@
 #include "api/worker_pool.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -179,21 +177,6 @@ TEST(OnWorkerTest, ThrowsWhatTheWorkThrows) {
   WorkerPool pool(2);
   const auto fail = []() -> int { throw std::runtime_error("no"); };
   EXPECT_THROW(run_on(io, Worker{&pool, "a", false}, fail), std::runtime_error);
-}
-
-int priority_in(WorkerPool& pool, bool heavy) {
-  std::promise<int> nice;
-  pool.post({"a", heavy, [&](bool) {
-               nice.set_value(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));
-             }});
-  return nice.get_future().get();
-}
-
-TEST(WorkerPoolTest, HeavyJobsHaveALowerPriorityAndLeaveNoneBehind) {
-  const int usual = getpriority(PRIO_PROCESS, 0);
-  WorkerPool pool(2);
-  EXPECT_GT(priority_in(pool, true), usual);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(priority_in(pool, false), usual);
 }
 
 }  // namespace
