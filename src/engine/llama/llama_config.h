@@ -58,11 +58,11 @@ struct LlamaConfig {
   int main_gpu = 0;
   std::vector<float> tensor_split;
   std::vector<std::string> devices;  // empty: all
-  // Where tensors lie: "PATTERN=BUFFER", a regular expression and the name of a buffer type ("CPU").
+  // Where tensors lie: "PATTERN=BUFFER", a regular expression and a buffer type such as "CPU".
   std::vector<std::string> tensor_places;
   int cpu_expert_layers = 0;  // the first N layers keep their experts on the processor; -1: all do
   std::vector<std::string> metadata_overrides;  // "KEY=TYPE:VALUE"
-  std::string rope_scaling;          // empty: the model's own
+  std::string rope_scaling;                     // empty: the model's own
   float rope_freq_base = 0.0F;
   float rope_freq_scale = 0.0F;
   float yarn_ext_factor = -1.0F;

@@ -4,8 +4,8 @@
 // A mixture of experts that does not fit a card runs well with its experts on the processor: they
 // are most of the weights and little of the work.
 //
-// Invariant: PLACES-1  both lists end with the empty entry that the library looks for
-// (tensor_places_test.cc)
+// Invariants, verified by tensor_places_test.cc:
+//   PLACES-1  both lists end with the empty entry that the library looks for
 #pragma once
 
 #include <llama.h>
