@@ -23,7 +23,8 @@ struct RenderLimits {
   [[nodiscard]] std::size_t values() const { return std::size_t{200'000} * scale(); }
   // The parser of replies knows each of them, in time that grows with their square.
   [[nodiscard]] std::size_t tools() const { return std::size_t{512} * scale(); }
-  // Statements and expressions of the template: a message takes about 150, and ten thousand of them two seconds.
+  // Statements and expressions of the template: a message takes about 150, and ten thousand of them
+  // two seconds.
   [[nodiscard]] std::size_t steps() const { return std::size_t{1'500'000} * scale(); }
   // CPU time of the template, for one whose single steps are slow.
   [[nodiscard]] std::chrono::seconds time() const { return std::chrono::seconds(10) * factor; }
