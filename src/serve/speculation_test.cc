@@ -272,6 +272,35 @@ TEST_P(Speculation, RefusalsOnTheWayChangeNoToken) {
   }
 }
 
+// What is read again has other bits than what was written. A deterministic server says so rather
+// than answer otherwise.
+TEST_P(Speculation, ADeterministicAnswerIsTheColdOneOrNone) {
+  engine::FakeOptions options = fake();
+  options.chunk_sensitive = true;
+  SchedulerOptions deterministic = with_memory();
+  deterministic.deterministic = true;
+  deterministic.deterministic_draft = 3;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    std::mt19937 random(seed);
+    options.faults = [&](engine::FakeOperation operation) {
+      if (random() % 3 != 0) return engine::FakeFault::kNone;
+      if (operation == engine::FakeOperation::kTruncate) return engine::FakeFault::kRefuse;
+      if (operation == engine::FakeOperation::kLoad) return engine::FakeFault::kFail;
+      return engine::FakeFault::kNone;
+    };
+    Parrot companion = parrot(0.6, seed);
+    Bench bench(options, deterministic, {.companion = &companion});
+    const auto recorder = bench.submit(asking("hello"), 40);
+    bench.turn_until_ended(*recorder);
+    const std::string cold = cold_answer(options, asking("hello"), 40);
+    if (recorder->finished_) {
+      EXPECT_EQ(recorder->text_, cold);
+    } else {
+      EXPECT_TRUE(cold.starts_with(recorder->text_)) << recorder->text_;
+    }
+  }
+}
+
 // Every step has the same shape, whatever was drafted.
 TEST_P(Speculation, DeterministicStepsAreAllAlike) {
   std::vector<std::uint64_t> steps;
