@@ -15,7 +15,7 @@ constexpr int kExitNoProgram = 127;  // these two as a shell has them
 constexpr int kExitInterrupted = 130;
 
 int complain(const std::string& sentence, int code) {
-  std::cerr << "holdfast launch: " << env::escaped_line(sentence) << "\n";
+  std::cerr << "holdfast launch: " << env::escaped_lines(sentence) << "\n";
   return code;
 }
 

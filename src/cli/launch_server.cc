@@ -36,7 +36,7 @@ std::string last_lines(const std::string& file) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(harmless(line));
   const auto from = lines.end() - std::min<std::ptrdiff_t>(kLastLines, std::ssize(lines));
-  return join({from, lines.end()}, "\n  ");
+  return join({from, lines.end()}, "\n");
 }
 
 // 0: there is none.
@@ -199,7 +199,7 @@ Result<void> LaunchServer::start(const LaunchOptions& options) {
 }
 
 Error LaunchServer::ended_early() const {
-  return {ErrorCode::kEngine, "the server has ended:\n  " + last_lines(log_), ""};
+  return {ErrorCode::kEngine, "the server has ended:\n" + last_lines(log_), ""};
 }
 
 Result<void> LaunchServer::wait_until_ready(const std::string& what) {

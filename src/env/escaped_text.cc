@@ -39,4 +39,13 @@ std::string escaped_line(std::string_view text) {
   return line;
 }
 
+std::string escaped_lines(std::string_view text) {
+  std::string lines;
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    lines += escaped_line(text.substr(0, end)) + "\n  ";
+    text.remove_prefix(end + 1);
+  }
+  return lines + escaped_line(text);
+}
+
 }  // namespace holdfast::env
