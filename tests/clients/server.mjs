@@ -146,7 +146,7 @@ class Server {
   // behind the answers.
   async writing(count) {
     const writers = async () =>
-      (await this.getJson('/slots')).filter((slot) => slot.next_token.n_decoded > 0).length;
+      (await this.getJson('/slots')).filter((slot) => slot.next_token[0].n_decoded > 0).length;
     await eventually(async () => (await writers()) === count, `${count} slots at work`);
   }
 

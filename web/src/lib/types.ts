@@ -86,7 +86,7 @@ export interface Slot {
   n_tokens: number;
   n_prompt_tokens: number;
   n_prompt_tokens_processed: number;
-  next_token: { n_decoded: number };
+  next_token: [{ n_decoded: number }];
 }
 
 export interface HeldConversation {

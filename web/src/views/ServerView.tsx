@@ -54,7 +54,7 @@ function SlotRow({ slot }: { slot: Slot }) {
       </td>
       <td class="number">{count(slot.n_tokens)}<span class="note"> of {short(slot.n_ctx)}</span></td>
       <td class="number note">{slot.state === 'prefill' && `${count(slot.n_prompt_tokens_processed)} of ${count(slot.n_prompt_tokens)} read`}
-        {slot.state === 'decode' && `${count(slot.next_token.n_decoded)} written`}</td>
+        {slot.state === 'decode' && `${count(slot.next_token[0].n_decoded)} written`}</td>
     </tr>
   );
 }
