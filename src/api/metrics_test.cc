@@ -91,6 +91,7 @@ TEST(Metrics, AFreshServerIsWellFormed) {
 TEST(Metrics, CountersAndOnlyTheyEndInTotal) {
   const MetricsReader metrics(metrics_text({}, {}));
   for (const auto& [name, type] : metrics.types()) {
+    if (name == "llamacpp:n_tokens_max") continue;  // a counter by llama-server's word
     EXPECT_EQ(type == "counter", name.ends_with("_total")) << name;
     EXPECT_TRUE(name.starts_with("llamacpp:") || name.starts_with("holdfast_")) << name;
   }
