@@ -81,7 +81,7 @@ TEST_P(Reuse, ShortMessagesAreReadTogetherButNotWhenDeterministic) {
     request.want_progress = true;
     const auto recorder = bench.submit(std::move(request));
     bench.turn_until_ended(*recorder);
-    return recorder->progress_.size();
+    return recorder->progress_.size() - 1;  // the first comes before anything is read
   };
   EXPECT_EQ(chunks(true), 13U) << "twelve messages and a header";
   EXPECT_EQ(chunks(false), 5U) << "the first message, three times four tokens, and the rest";
