@@ -1,10 +1,10 @@
 #include "api/infill.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "api/answer.h"
+#include "api/decode_object.h"
 #include "api/json_fields.h"
 #include "api/native_answer.h"
 #include "api/openai_errors.h"
@@ -30,6 +30,25 @@ std::vector<ExtraFile> read_extra(const JsonFields& body) {
       extra.push_back(read_file(*fields));
   }
   return extra;
+}
+
+InfillRequest read_infill_request(const JsonFields& body, const ChatDefaults& defaults) {
+  InfillRequest request;
+  request.prefix = required_text(body, "input_prefix");
+  request.suffix = required_text(body, "input_suffix");
+  request.typed = body.text("prompt").value_or("");
+  request.extra = read_extra(body);
+  request.native = read_native_settings(body, defaults);
+  return request;
+}
+
+// Most of a long text is left out again, but only after it was tokenised.
+constexpr std::size_t kTextBytesMax = std::size_t{8} << 20U;
+
+std::size_t text_bytes(const InfillRequest& request) {
+  std::size_t bytes = request.prefix.size() + request.suffix.size() + request.typed.size();
+  for (const ExtraFile& file : request.extra) bytes += file.name.size() + file.text.size();
+  return bytes;
 }
 
 // --- the prompt --------------------------------------------------------------------
@@ -106,23 +125,14 @@ constexpr Protocol kInfill{"cmpl-", &read_infill, &error_response};
 }  // namespace
 
 Result<InfillRequest> decode_infill_request(std::string_view json, const ChatDefaults& defaults) {
-  Result<Json> body = parse_json(json);
-  if (!body) return body.error();
-  if (!body->is_object()) return invalid_argument("", "the request must be a JSON object");
-  FirstError error;
-  const JsonFields fields(*body, "", error);
-  InfillRequest request;
-  request.prefix = required_text(fields, "input_prefix");
-  request.suffix = required_text(fields, "input_suffix");
-  request.typed = fields.text("prompt").value_or("");
-  request.extra = read_extra(fields);
-  if (!error.empty()) return error.get();
-  for (const char* name : {"input_prefix", "input_suffix", "input_extra"}) body->erase(name);
-  (*body)["prompt"] = "";
-  auto native = decode_native_request(json_text(*body), defaults);
-  if (!native) return native.error();
-  request.native = std::move(*native);
-  return request;
+  auto request = decode_object<InfillRequest>(
+      json, [&](const JsonFields& body) { return read_infill_request(body, defaults); });
+  if (!request) return request.error();
+  if (text_bytes(*request) <= kTextBytesMax) return request;
+  return Error{ErrorCode::kTooLarge,
+               "The texts of an infill may have 8 MiB together; an editor needs what is near the "
+               "cursor.",
+               "input_extra"};
 }
 
 Result<Tokens> infill_prompt(const engine::TextModel& text, const InfillRequest& request,

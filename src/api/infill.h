@@ -1,6 +1,6 @@
 // POST /infill: what stands between two pieces of code, for editors (llama.vim, llama.vscode).
 //
-// The prompt is in llama-server's order, token for token, so that what changes from one key stroke
+// The prompt is in llama-server's order, so that what changes from one key stroke
 // to the next stands last and the rest is reused:
 //
 //   [REPO]myproject [FILE]name of an extra file, its text ... [FILE]filename

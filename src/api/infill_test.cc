@@ -88,6 +88,15 @@ TEST(Infill, MistakesAreNamed) {
       "input_extra[0].filename");
 }
 
+TEST(Infill, TextsAreBounded) {
+  const std::string half(std::size_t{4} << 20U, 'a');
+  const std::string both = R"({"input_prefix":")" + half + R"(","input_suffix":")" + half + "\"";
+  EXPECT_TRUE(decode_infill_request(both + "}", {}).ok());
+  const auto more = decode_infill_request(both + R"(,"prompt":"b"})", {});
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code, ErrorCode::kTooLarge);
+}
+
 TEST(Infill, ModelsThatCannotSaySo) {
   TestServer server;
   server.load();

@@ -1,9 +1,7 @@
 #include "api/native_request.h"
 
-#include <nlohmann/json.hpp>
-#include <utility>
-
-#include "api/json_fields.h"
+#include "api/decode_object.h"
+#include "api/openai_prompts.h"
 
 namespace holdfast::api {
 namespace {
@@ -20,21 +18,22 @@ void read_token_fields(const JsonFields& body, CompletionOptions& options) {
 
 }  // namespace
 
-Result<NativeRequest> decode_native_request(std::string_view json, const ChatDefaults& defaults) {
-  auto text = decode_text_request(json, defaults);
-  if (!text) return text.error();
-  const Result<Json> body = parse_json(json);
-  if (!body) return body.error();
-  FirstError error;
-  const JsonFields fields(*body, "", error);
-  NativeRequest request{std::move(*text), {}};
-  read_token_fields(fields, request.text.options);
+NativeRequest read_native_settings(const JsonFields& body, const ChatDefaults& defaults) {
+  NativeRequest request{read_text_settings(body, defaults), {}};
+  read_token_fields(body, request.text.options);
   request.text.echo = true;  // the answer shows its prompt
   request.response_fields =
-      fields.texts("response_fields", kResponseFieldsMax, kResponseFieldBytesMax)
+      body.texts("response_fields", kResponseFieldsMax, kResponseFieldBytesMax)
           .value_or(std::vector<std::string>{});
-  if (!error.empty()) return error.get();
   return request;
+}
+
+Result<NativeRequest> decode_native_request(std::string_view json, const ChatDefaults& defaults) {
+  return decode_object<NativeRequest>(json, [&](const JsonFields& body) {
+    NativeRequest request = read_native_settings(body, defaults);
+    request.text.prompts = read_prompts(body, defaults);
+    return request;
+  });
 }
 
 }  // namespace holdfast::api

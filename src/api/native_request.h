@@ -25,5 +25,8 @@ struct NativeRequest {
 
 [[nodiscard]] Result<NativeRequest> decode_native_request(std::string_view json,
                                                           const ChatDefaults& defaults);
+// All but the prompts, of a body that has been parsed; mistakes are noted in `body`.
+[[nodiscard]] NativeRequest read_native_settings(const JsonFields& body,
+                                                 const ChatDefaults& defaults);
 
 }  // namespace holdfast::api

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/decode_object.h"
 #include "api/json_fields.h"
 #include "api/openai_constraint.h"
 #include "api/openai_messages.h"
@@ -115,20 +116,6 @@ void read_chat_input(const JsonFields& body, const ChatDefaults& defaults, ChatR
   input.json_schema = std::move(constraint.json_schema);
 }
 
-TextRequest read_text_request(const JsonFields& body, const ChatDefaults& defaults) {
-  TextRequest request;
-  request.options = read_options(body, defaults);
-  request.options.sampling.top_logprobs = read_text_logprobs(body);
-  Constraint constraint = read_constraint(body);
-  request.options.sampling.grammar = std::move(constraint.grammar);
-  request.options.sampling.json_schema = std::move(constraint.json_schema);
-  request.prompts = read_prompts(body, defaults);
-  request.echo = body.boolean("echo").value_or(false);
-  if (!body.text("suffix").value_or("").empty())
-    body.fail("suffix", "is not supported; this server only continues a prompt");
-  return request;
-}
-
 ChatRequest read_chat_request(const JsonFields& body, const ChatDefaults& defaults) {
   ChatRequest request;
   request.options = read_options(body, defaults);
@@ -138,26 +125,32 @@ ChatRequest read_chat_request(const JsonFields& body, const ChatDefaults& defaul
   return request;
 }
 
-template <typename Request>
-Result<Request> decode(std::string_view json, const ChatDefaults& defaults,
-                       Request (*read)(const JsonFields&, const ChatDefaults&)) {
-  const Result<Json> body = parse_json(json);
-  if (!body.ok()) return body.error();
-  if (!body->is_object()) return invalid_argument("", "the request must be a JSON object");
-  FirstError error;
-  Request request = read(JsonFields(*body, "", error), defaults);
-  if (!error.empty()) return error.get();
+}  // namespace
+
+TextRequest read_text_settings(const JsonFields& body, const ChatDefaults& defaults) {
+  TextRequest request;
+  request.options = read_options(body, defaults);
+  request.options.sampling.top_logprobs = read_text_logprobs(body);
+  Constraint constraint = read_constraint(body);
+  request.options.sampling.grammar = std::move(constraint.grammar);
+  request.options.sampling.json_schema = std::move(constraint.json_schema);
+  request.echo = body.boolean("echo").value_or(false);
+  if (!body.text("suffix").value_or("").empty())
+    body.fail("suffix", "is not supported; this server only continues a prompt");
   return request;
 }
 
-}  // namespace
-
 Result<ChatRequest> decode_chat_request(std::string_view json, const ChatDefaults& defaults) {
-  return decode<ChatRequest>(json, defaults, read_chat_request);
+  return decode_object<ChatRequest>(
+      json, [&](const JsonFields& body) { return read_chat_request(body, defaults); });
 }
 
 Result<TextRequest> decode_text_request(std::string_view json, const ChatDefaults& defaults) {
-  return decode<TextRequest>(json, defaults, read_text_request);
+  return decode_object<TextRequest>(json, [&](const JsonFields& body) {
+    TextRequest request = read_text_settings(body, defaults);
+    request.prompts = read_prompts(body, defaults);
+    return request;
+  });
 }
 
 }  // namespace holdfast::api

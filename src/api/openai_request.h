@@ -114,5 +114,8 @@ struct TextRequest {
                                                       const ChatDefaults& defaults);
 [[nodiscard]] Result<TextRequest> decode_text_request(std::string_view json,
                                                       const ChatDefaults& defaults);
+// All but the prompts, of a body that has been parsed; mistakes are noted in `body`.
+class JsonFields;
+[[nodiscard]] TextRequest read_text_settings(const JsonFields& body, const ChatDefaults& defaults);
 
 }  // namespace holdfast::api
