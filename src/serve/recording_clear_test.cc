@@ -4,19 +4,11 @@
 
 #include "record/recorder.h"
 #include "record/replayer.h"
+#include "serve/testing/recorded_traffic.h"
 #include "serve/testing/scheduler_fixture.h"
 
 namespace holdfast::serve {
 namespace {
-
-class MemorySink final : public record::RecordingSink {
- public:
-  [[nodiscard]] Result<void> write(std::string more) override {
-    bytes += more;
-    return {};
-  }
-  std::string bytes;
-};
 
 class RecordedClears {
  public:

@@ -68,7 +68,7 @@ struct TokenReport {
 // More text: whole characters that no stop string can take back.
 struct TextDelta {
   std::string text;
-  std::vector<TokenReport> tokens;  // filled when logprobs were asked for
+  std::vector<TokenReport> tokens;  // filled when want_tokens is set
   Timings timings;                  // so far
 };
 
@@ -124,7 +124,7 @@ struct GenerateRequest {
   DraftLimits draft;
   std::vector<std::string> stops;
   bool ignore_eos = false;
-  bool want_tokens = false;  // report each token (logprobs)
+  bool want_tokens = false;  // report each token (logprobs, ids)
   bool want_progress = false;
   bool special_text = false;   // show control tokens as text
   bool reuse = true;           // cache_prompt

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <random>
@@ -35,6 +36,15 @@ TEST(Scheduler, ShortPromptsThatCameTogetherWriteTogether) {
   for (int i = 0; i < 2; ++i) bench.run_round();
   for (const auto& one : short_ones) EXPECT_TRUE(one->ended());
   EXPECT_EQ(bench.scheduler.status().decode_steps, 2U) << "each with all four";
+  std::uint64_t after_the_first = 0;  // which the prompt's last chunk gives
+  std::uint64_t longest = 0;
+  for (const auto& one : short_ones) {
+    const auto written = static_cast<std::uint64_t>(one->finished_->timings.predicted_tokens);
+    after_the_first += written - 1;
+    longest = std::max(longest, written);
+  }
+  EXPECT_EQ(bench.scheduler.status().decoded_slots, after_the_first);
+  EXPECT_EQ(bench.scheduler.status().tokens_max, 4 + longest) << "with the prompt";
 }
 
 TEST(Scheduler, OneTurnReadsNoMoreThanTheLongestChunk) {

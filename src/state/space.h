@@ -11,7 +11,7 @@ namespace holdfast {
 struct SpaceKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
-  auto operator<=>(const SpaceKey&) const = default;  // NOLINT(modernize-use-nullptr): same
+  auto operator<=>(const SpaceKey&) const = default;
 };
 
 }  // namespace holdfast

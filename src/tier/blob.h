@@ -52,7 +52,7 @@ enum class BlobKind : std::uint32_t { kRows = 1, kPlace = 2 };
 // the same state; one of them may hold more beside it (a companion's part, logits).
 struct BlobKey {
   std::array<std::byte, 32> bytes{};
-  auto operator<=>(const BlobKey&) const = default;  // NOLINT(modernize-use-nullptr): its error
+  auto operator<=>(const BlobKey&) const = default;
 
   [[nodiscard]] std::string hex() const;
   [[nodiscard]] static std::optional<BlobKey> from_hex(std::string_view text);

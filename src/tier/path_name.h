@@ -30,7 +30,7 @@ namespace holdfast::tier {
 
 struct PathName {
   std::array<std::byte, 16> bytes{};
-  auto operator<=>(const PathName&) const = default;  // NOLINT(modernize-use-nullptr): its error
+  auto operator<=>(const PathName&) const = default;
 };
 
 // The largest multiple of kBlockTokens at or below a position.

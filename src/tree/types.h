@@ -18,7 +18,7 @@ struct NodeId {
   std::uint32_t generation = 0;  // 0: no node
 
   explicit operator bool() const { return generation != 0; }
-  auto operator<=>(const NodeId&) const = default;  // NOLINT(modernize-use-nullptr): its error
+  auto operator<=>(const NodeId&) const = default;
 };
 
 // Time as the owner counts it: milliseconds, or requests. Only order matters;

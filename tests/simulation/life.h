@@ -45,7 +45,7 @@ class Life final : public serve::SchedulerObserver {
        EngineFaults& faults, Counts& counts);
   ~Life() override;
 
-  // One round of the loop, and below memory one thing in so many.
+  // One round of the loop; with `below`, one thing of the tier below memory too.
   void step(bool below);
   // What the loop does while nobody waits.
   void rest();

@@ -19,7 +19,7 @@ export async function post(server, path, body) {
   return { status, json: JSON.parse(text) };
 }
 
-// Reads a stream until so many pieces have come, and leaves.
+// Reads `pieces` pieces of a stream, and leaves.
 export function leaveStream(server, path, body, pieces) {
   return new Promise((resolve, reject) => {
     let left = pieces;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/llama/llama_backends.h"
+#include "engine/llama/llama_companions.h"
 
 namespace holdfast::llama {
 namespace {
@@ -51,6 +52,18 @@ TEST_F(TensorPlacesTest, PatternsStayWhereTheyAreWhenThisMoves) {
   ASSERT_TRUE(made.ok());
   const TensorPlaces moved = std::move(*made);
   EXPECT_STREQ(moved.overrides()[1].pattern, "b");
+}
+
+TEST_F(TensorPlacesTest, TheLoaderTakesThem) {
+  LlamaConfig config;
+  config.model_path = HOLDFAST_POCKET_MODEL_PATH;
+  config.tensor_places = {"blk.0=CPU"};
+  config.metadata_overrides = {"qwen35.context_length=int:1234"};
+  const auto model = load_llama_file(config, nullptr);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(llama_model_n_ctx_train(model->get()), 1234);
+  config.tensor_places = {"blk.0=Moon"};
+  EXPECT_FALSE(load_llama_file(config, nullptr).ok());
 }
 
 TEST_F(TensorPlacesTest, MistakesAreNamed) {
