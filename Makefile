@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 export LLAMA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test agents soak build bench format lint asan tsan clean
+.PHONY: help run test agents soak build bench bench-gpu format lint asan tsan clean
 
 help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
@@ -16,6 +16,7 @@ help:
 	@echo "make soak HOURS=6 [SEED=1]      a server under mixed load, kills, a full disk and damaged files; does it grow?"
 	@echo "make build                      leaves build/holdfast"
 	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
+	@echo "make bench-gpu MODELS='A.gguf B.gguf'  the same on a card; without MODELS: random ones of 0.8B and 9B"
 	@echo "make format                     rewrite the sources with clang-format"
 	@echo "make lint                       clang-format, clang-tidy and thread-safety analysis, as a check"
 	@echo "make asan | make tsan           the tests under sanitizers"
@@ -59,6 +60,10 @@ asan tsan:
 	@scripts/setup.sh build test
 	$(call configure,$@,all)
 	@scripts/test.sh build/$@
+
+bench-gpu:
+	@scripts/setup.sh build
+	@scripts/bench_gpu.sh $(MODELS)
 
 format:
 	@scripts/setup.sh lint
