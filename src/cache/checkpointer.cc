@@ -85,7 +85,8 @@ void Checkpointer::take_due(SlotId slot, TokenPos before, engine::LogitsOf logit
     const bool exact_here =
         !core_.options.deterministic || held.exact == after || (at_end && held.exact == before);
     if (checkpoint.position != after || !exact_here) continue;
-    core_.engine.wait();
+    // Where copying waits for what is being computed, the time of that is reading.
+    if (!core_.engine.saves_later()) core_.engine.wait();
     if (!time_allows(held, checkpoint)) continue;
     if (copies == Copies::kLater) {
       held.postponed = Postponed{checkpoint};
@@ -181,6 +182,7 @@ ByteCount Checkpointer::bytes_of(const LiveSlot& held, const plan::Checkpoint& c
 }
 
 ByteCount Checkpointer::bytes_due(SlotId slot, TokenPos end) const {
+  if (core_.engine.saves_later()) return 0;
   const LiveSlot& held = core_.slots[slot];
   const auto due = std::ranges::lower_bound(held.due, end, {}, &plan::Checkpoint::position);
   // Whether time allows it is asked when the chunk has been read.

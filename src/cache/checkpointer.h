@@ -38,7 +38,8 @@ class Checkpointer {
   // The slot's tokens were [0, before), and the engine has these logits.
   void take_due(SlotId slot, TokenPos before, engine::LogitsOf logits, Copies copies,
                 Receipt& receipt);
-  // What the checkpoint behind a chunk that ends there copies at most; 0: none is due there.
+  // What the checkpoint behind a chunk that ends there copies at most while others wait; 0: none is
+  // due there, or nobody waits for copies.
   [[nodiscard]] ByteCount bytes_due(SlotId slot, TokenPos end) const;
   [[nodiscard]] ByteCount postponed_bytes(SlotId slot) const;
   // Takes the checkpoint that was postponed. Where it is more than `bytes`, only some of its rows

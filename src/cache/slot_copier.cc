@@ -78,15 +78,18 @@ std::optional<CopiedState> SlotCopier::copy(const CopyOrder& order) {
     CopiedState copied;
     const std::vector<TokenRange> blocks = blocks_of(order.rows);
     engine::CompanionSaved companion = copy_companion(order, blocks);
-    auto rows = copy_rows(order.slot, blocks, companion);
-    if (!rows) return std::nullopt;
-    copied.rows = std::move(*rows);
-    if (order.snapshot && order.taken != nullptr) {
-      copied.snapshots.push_back(order.taken);
+    const bool takes_snapshot = order.snapshot && order.taken == nullptr;
+    auto saved = engine_.save_later(order.slot, blocks, takes_snapshot);
+    if (!saved) return std::nullopt;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      copied.rows.push_back(std::make_shared<const ExtentBlock>(
+          blocks[i], std::move(saved->rows[i]), std::move(companion.rows[i])));
+    }
+    if (takes_snapshot) {
+      copied.snapshots.push_back(
+          made_of(std::move(saved->snapshot), order.length, std::move(companion.place)));
     } else if (order.snapshot) {
-      auto snapshot = copy_snapshot(order.slot, order.length, std::move(companion.place));
-      if (!snapshot) return std::nullopt;
-      copied.snapshots.push_back(std::move(*snapshot));
+      copied.snapshots.push_back(order.taken);
     }
     for (const auto& block : copied.rows) copied.bytes += block->size();
     for (const auto& snapshot : copied.snapshots) copied.bytes += snapshot->size();
@@ -103,21 +106,6 @@ SnapshotPtr SlotCopier::take_snapshot(SlotId slot, TokenPos length) {
   order.snapshot = needs_.snapshot;
   auto copied = copy(order);
   return copied && !copied->snapshots.empty() ? copied->snapshots.front() : nullptr;
-}
-
-Result<std::vector<ExtentBlockPtr>> SlotCopier::copy_rows(SlotId slot,
-                                                          const std::vector<TokenRange>& blocks,
-                                                          engine::CompanionSaved& companion) const {
-  std::vector<ExtentBlockPtr> made;
-  if (blocks.empty()) return made;
-  auto copied = engine_.save_rows(slot, blocks);
-  if (!copied) return copied.error();
-  for (engine::ExtentRows& rows : *copied) {
-    const TokenRange block{rows.begin, rows.end};
-    made.push_back(std::make_shared<const ExtentBlock>(block, std::move(rows.bytes), rows.checksum,
-                                                       std::move(companion.rows[made.size()])));
-  }
-  return made;
 }
 
 // A companion that answers with something else than was asked for has nothing to keep.
@@ -137,15 +125,10 @@ engine::CompanionSaved SlotCopier::copy_companion(const CopyOrder& order,
   return saved;
 }
 
-Result<SnapshotPtr> SlotCopier::copy_snapshot(SlotId slot, TokenPos position,
-                                              CheckedBytes companion) {
-  auto saved = engine_.save(slot, engine::SaveScope::kSnapshot);
-  if (!saved) return saved.error();
-  CHECK(saved->length == position);
-  snapshot_bytes_seen_ = std::max(
-      snapshot_bytes_seen_, ByteCount{saved->bytes.size()} + companion_shape_.bytes_per_place);
-  return SnapshotPtr(std::make_shared<const Snapshot>(position, std::move(saved->bytes),
-                                                      saved->checksum, std::move(companion)));
+SnapshotPtr SlotCopier::made_of(ArrivingBytesPtr state, TokenPos position, CheckedBytes companion) {
+  snapshot_bytes_seen_ =
+      std::max(snapshot_bytes_seen_, ByteCount{state->size()} + companion_shape_.bytes_per_place);
+  return std::make_shared<const Snapshot>(position, std::move(state), std::move(companion));
 }
 
 // --- and back ----------------------------------------------------------------------

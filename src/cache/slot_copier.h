@@ -3,6 +3,8 @@
 //   slot --copy-->     rows split into blocks, a snapshot, the companion's part of both
 //   slot <--restore--  the same, verified by whoever takes them in
 //
+// The bytes of a copy may still be on their way when copy() returns (state/arriving_bytes.h).
+//
 // It holds no state. A companion's rows and what it has at one place go with the primary's, as far
 // as it has them; the companion verifies its own, and does without what it refuses.
 //
@@ -100,10 +102,8 @@ class SlotCopier {
   [[nodiscard]] bool lacks_companion(const Snapshot& snapshot) const;
 
  private:
-  [[nodiscard]] Result<std::vector<ExtentBlockPtr>> copy_rows(
-      SlotId slot, const std::vector<TokenRange>& blocks, engine::CompanionSaved& companion) const;
-  [[nodiscard]] Result<SnapshotPtr> copy_snapshot(SlotId slot, TokenPos position,
-                                                  CheckedBytes companion);
+  [[nodiscard]] SnapshotPtr made_of(ArrivingBytesPtr state, TokenPos position,
+                                    CheckedBytes companion);
   [[nodiscard]] engine::CompanionSaved copy_companion(const CopyOrder& order,
                                                       const std::vector<TokenRange>& blocks) const;
   [[nodiscard]] ByteCount companion_row_bytes() const;

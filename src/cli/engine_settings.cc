@@ -62,6 +62,7 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
   config.cache_type_k = options.context.cache_type_k;
   config.cache_type_v = options.context.cache_type_v;
   config.swa_full = options.context.swa_full;
+  config.cache_vram = static_cast<int>(options.reuse.vram_mib);
   config.use_mmap = options.model.mmap;
   config.use_mlock = options.model.mlock;
   config.warm_up = options.model.warmup;

@@ -132,6 +132,10 @@ OptionGroup reuse_group(ReuseOptions& o) {
        mebibytes(o.ram_mib, kCacheRamUnlimited, "a quarter of the free memory"),
        "Memory for states besides the slots, in MiB. What is worth least goes first when it is "
        "full. 0: none, only slots are continued; -1: no limit.", "LLAMA_ARG_CACHE_RAM"},
+      {"--cache-vram", "MIB",
+       mebibytes(o.vram_mib, kCacheVramAuto, "a tenth of what is free there, 1024 at most"),
+       "With a GPU: its memory for snapshots that leave it while it computes on, and for the latest "
+       "of them, which come back from there at once. 0: none, and computing waits for them."},
       {"--slot-snapshots", "N", whole(o.slot_snapshots, 0, 1024),
        "Models with recurrent or windowed layers: each slot may keep N snapshots of its own "
        "conversation, to go back in it, even if --cache-ram is smaller than all of them. Memory is "

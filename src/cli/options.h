@@ -41,6 +41,9 @@ inline constexpr std::int64_t kCacheRamUnlimited = -1;
 // --cache-disk in MiB.
 inline constexpr std::int64_t kCacheDiskAuto = -1;  // a tenth of what is free
 
+// --cache-vram in MiB.
+inline constexpr std::int64_t kCacheVramAuto = -1;  // a tenth of what is free, 1024 at most
+
 enum class OnOffAuto { kAuto, kOn, kOff };
 
 // When every kind of batch is compared with the plain way (engine/conformance.h).
@@ -72,6 +75,7 @@ struct ContextOptions {
 // What is kept of what was read.
 struct ReuseOptions {
   std::int64_t ram_mib = kCacheRamAuto;
+  std::int64_t vram_mib = kCacheVramAuto;
   int slot_snapshots = 8;
   std::string dir;  // empty: the user's own; "off": none
   std::int64_t disk_mib = kCacheDiskAuto;

@@ -27,6 +27,7 @@
 
 #include "base/result.h"
 #include "engine/sampling.h"
+#include "state/arriving_bytes.h"
 #include "state/extent_block.h"
 #include "state/parts.h"
 #include "state/slot_id.h"
@@ -81,6 +82,12 @@ struct ExtentRows {
   TokenPos end = 0;
   std::uint64_t checksum = 0;
   StateBytes bytes;
+};
+
+// Parts of a slot's state whose bytes may still be on their way.
+struct SavedLater {
+  std::vector<ArrivingBytesPtr> rows;  // one for each block that was asked for
+  ArrivingBytesPtr snapshot;           // as of save(kSnapshot); null: not asked for
 };
 
 // Rows [begin, end) out of a block of rows that may hold more on either side.
@@ -183,6 +190,15 @@ class Engine {
   // memory, a few large copies are many times faster than one for each block.
   [[nodiscard]] virtual Result<std::vector<ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const = 0;
+
+  // save_rows() of the blocks, if there are any, and save(kSnapshot), if it is wanted: the state as
+  // it is now, whatever the engine does next. Where saves_later(), the bytes arrive while the
+  // engine computes on. A copy that fails after this call is damaged bytes.
+  [[nodiscard]] virtual Result<SavedLater> save_later(SlotId slot,
+                                                      std::span<const TokenRange> blocks,
+                                                      bool snapshot) const;
+  // Whether save_later() returns before the bytes are there, and holds up nobody.
+  [[nodiscard]] virtual bool saves_later() const { return false; }
 
   // Replaces the slot's state. Rows that leave a gap, a snapshot of another
   // length, and damaged or foreign bytes are Errors that leave the slot empty.

@@ -116,6 +116,27 @@ class RecordedEngine final : public engine::Engine {
     notes_.note(std::move(answer));
     return rows;
   }
+  [[nodiscard]] Result<engine::SavedLater> save_later(SlotId slot,
+                                                      std::span<const TokenRange> blocks,
+                                                      bool snapshot) const override {
+    // Without it both calls below are made, and noted, one by one.
+    if (!inner_.saves_later()) return Engine::save_later(slot, blocks, snapshot);
+    auto saved = no_room_is_an_error([&] { return inner_.save_later(slot, blocks, snapshot); });
+    if (!blocks.empty()) {
+      Answer rows{AnswerKind::kSaveRows, saved.ok()};
+      if (saved) {
+        for (const ArrivingBytesPtr& block : saved->rows) rows.numbers.push_back(block->size());
+      }
+      notes_.note(std::move(rows));
+    }
+    if (snapshot && (saved || blocks.empty())) {
+      Answer state{AnswerKind::kSave, saved.ok()};
+      if (saved) state.numbers = {saved->snapshot->size()};
+      notes_.note(std::move(state));
+    }
+    return saved;
+  }
+  [[nodiscard]] bool saves_later() const override { return inner_.saves_later(); }
   [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override {
     return noted(AnswerKind::kRestore, inner_.restore(slot, point));
   }

@@ -11,7 +11,8 @@
 // A block may also hold the rows that a companion (engine/companion.h) has for the
 // same tokens. They are valid or damaged apart from the primary's.
 //
-// Value semantics: made once, never changed; any thread may read.
+// Value semantics: made once, never changed; any thread may read. Its bytes may still be on their
+// way out of a card's memory: whoever asks for them waits (state/arriving_bytes.h).
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "state/arriving_bytes.h"
 #include "state/checked_bytes.h"
 #include "state/state_bytes.h"
 #include "state/tokens.h"
@@ -52,27 +54,26 @@ class ExtentBlock {
   // of kBlockTokens; `bytes` holds exactly its rows.
   ExtentBlock(TokenRange range, StateBytes bytes, std::uint64_t checksum = 0,
               CheckedBytes companion = {})
-      : range_(range),
-        checksum_(checksum),
-        bytes_(std::move(bytes)),
-        companion_(std::move(companion)) {
-    bytes_.shrink_to_fit();  // what is counted is what is held
-    companion_.bytes.shrink_to_fit();
+      : ExtentBlock(range, std::make_shared<const ArrivingBytes>(std::move(bytes), checksum),
+                    std::move(companion)) {}
+  // The same with bytes that may arrive later.
+  ExtentBlock(TokenRange range, ArrivingBytesPtr rows, CheckedBytes companion)
+      : range_(range), rows_(std::move(rows)), companion_(std::move(companion)) {
+    companion_.bytes.shrink_to_fit();  // what is counted is what is held
     CHECK(0 <= range.begin && range.begin < range.end);
     CHECK(range.begin / kBlockTokens == (range.end - 1) / kBlockTokens);
-    CHECK(!bytes_.empty());
+    CHECK(rows_->size() > 0);
   }
 
   [[nodiscard]] TokenRange range() const { return range_; }
-  [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t checksum() const { return rows_->checksum(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return rows_->bytes(); }
   [[nodiscard]] const CheckedBytes& companion() const { return companion_; }
-  [[nodiscard]] ByteCount size() const { return bytes_.size() + companion_.bytes.size(); }
+  [[nodiscard]] ByteCount size() const { return rows_->size() + companion_.bytes.size(); }
 
  private:
   TokenRange range_;
-  std::uint64_t checksum_;
-  StateBytes bytes_;
+  ArrivingBytesPtr rows_;
   CheckedBytes companion_;
 };
 

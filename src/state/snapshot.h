@@ -6,7 +6,8 @@
 // A companion's part that belongs to the same position (its hidden row, its own
 // recurrent state) goes with it, valid or damaged apart from the primary's.
 //
-// Value semantics: made once, never changed; any thread may read.
+// Value semantics: made once, never changed; any thread may read. Its bytes may still be on their
+// way out of a card's memory: whoever asks for them waits (state/arriving_bytes.h).
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "state/arriving_bytes.h"
 #include "state/checked_bytes.h"
 #include "state/state_bytes.h"
 #include "state/tokens.h"
@@ -26,26 +28,25 @@ class Snapshot {
   // REQUIRES: position > 0 (the empty state needs no snapshot); there are bytes.
   Snapshot(TokenPos position, StateBytes bytes, std::uint64_t checksum = 0,
            CheckedBytes companion = {})
-      : position_(position),
-        checksum_(checksum),
-        bytes_(std::move(bytes)),
-        companion_(std::move(companion)) {
-    bytes_.shrink_to_fit();  // what is counted is what is held
-    companion_.bytes.shrink_to_fit();
+      : Snapshot(position, std::make_shared<const ArrivingBytes>(std::move(bytes), checksum),
+                 std::move(companion)) {}
+  // The same with bytes that may arrive later.
+  Snapshot(TokenPos position, ArrivingBytesPtr state, CheckedBytes companion)
+      : position_(position), state_(std::move(state)), companion_(std::move(companion)) {
+    companion_.bytes.shrink_to_fit();  // what is counted is what is held
     CHECK(position > 0);
-    CHECK(!bytes_.empty());
+    CHECK(state_->size() > 0);
   }
 
   [[nodiscard]] TokenPos position() const { return position_; }
-  [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t checksum() const { return state_->checksum(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return state_->bytes(); }
   [[nodiscard]] const CheckedBytes& companion() const { return companion_; }
-  [[nodiscard]] ByteCount size() const { return bytes_.size() + companion_.bytes.size(); }
+  [[nodiscard]] ByteCount size() const { return state_->size() + companion_.bytes.size(); }
 
  private:
   TokenPos position_;
-  std::uint64_t checksum_;
-  StateBytes bytes_;
+  ArrivingBytesPtr state_;
   CheckedBytes companion_;
 };
 

@@ -16,6 +16,10 @@ namespace holdfast::llama {
 
 enum class FlashAttention { kAuto, kOn, kOff };
 
+// Which states are copied out while the engine computes on: those that lie on cards which can do
+// that; all, for tests; none.
+enum class LateCopying { kWhereItHelps, kAlways, kNever };
+
 struct LlamaConfig {
   std::string model_path;
   // What is opened for model_path, one name for each part of a split model; for example names of
@@ -38,6 +42,10 @@ struct LlamaConfig {
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";
   bool swa_full = false;
+  LateCopying late_copying = LateCopying::kWhereItHelps;
+  // MiB on each card for snapshots that are being copied out; -1: a tenth of what is free there, at
+  // most 1 GiB.
+  int cache_vram = -1;
   bool use_mmap = true;
   bool use_mlock = false;
   bool warm_up = true;

@@ -21,8 +21,6 @@
 //           (Copies.EveryPieceGoesInAndNothingElseIsTouched)
 #pragma once
 
-#include <ggml-backend.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -33,22 +31,10 @@
 
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "engine/llama/host_stage.h"
+#include "engine/llama/tensor_piece.h"
 
 namespace holdfast::llama {
-
-// Whether the processor can reach the tensor's bytes itself.
-[[nodiscard]] bool on_host(const ggml_tensor* tensor);
-
-// `size` bytes of a tensor, and where they are, or go to, in memory.
-template <typename Byte>
-struct TensorPiece {
-  ggml_tensor* tensor = nullptr;
-  std::size_t offset = 0;
-  std::size_t size = 0;
-  Byte* memory = nullptr;
-};
-using PieceOut = TensorPiece<std::byte>;
-using PieceIn = TensorPiece<const std::byte>;
 
 class LlamaCopies {
  public:
@@ -69,9 +55,7 @@ class LlamaCopies {
             const std::function<void(std::size_t)>& work);
 
  private:
-  // Page-locked memory of one thread.
-  class Stage;
-  using Work = std::function<void(std::size_t index, Stage& own)>;
+  using Work = std::function<void(std::size_t index, HostStage& own)>;
   // What the threads do together: each takes the next index until there is none.
   struct Round {
     const Work* work = nullptr;
@@ -85,11 +69,11 @@ class LlamaCopies {
   void move_all(std::span<const TensorPiece<Byte>> pieces);
   void run(std::size_t count, const Work& work);
   void start();
-  void work_until_stopped(Stage& own);
-  void take_part(Stage& own) REQUIRES_LOCK(mutex_);
+  void work_until_stopped(HostStage& own);
+  void take_part(HostStage& own) REQUIRES_LOCK(mutex_);
 
   const Threads threads_;
-  std::vector<std::unique_ptr<Stage>> stages_;  // the caller's, then one for each worker
+  std::vector<std::unique_ptr<HostStage>> stages_;  // the caller's, then one for each worker
   std::vector<std::thread> workers_;
   Mutex mutex_;
   std::condition_variable_any changed_;

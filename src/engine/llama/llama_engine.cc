@@ -23,6 +23,12 @@ Error engine_error(std::string message) {
   return Error{ErrorCode::kEngine, std::move(message), ""};
 }
 
+TransferOptions transfer_options(const LlamaConfig& config) {
+  TransferOptions options{.slots = config.slots, .late = config.late_copying};
+  if (config.cache_vram >= 0) options.late_room = static_cast<ByteCount>(config.cache_vram) << 20;
+  return options;
+}
+
 }  // namespace
 
 LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr context,
@@ -39,7 +45,7 @@ LlamaEngine::LlamaEngine(std::shared_ptr<llama_model> model, LlamaContextPtr con
           static_cast<std::size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model_.get())))),
       ledger_(config.slots, decode_tokens_max_,
               static_cast<TokenPos>(llama_n_rs_seq(context_.get()))),
-      states_(context_.get(), shape_, config.slots) {
+      states_(context_.get(), shape_, transfer_options(config)) {
   if (Part* snapshot = const_cast<Part*>(shape_.find(PartKind::kSnapshot))) {
     snapshot->rollback_depth = static_cast<TokenPos>(llama_n_rs_seq(context_.get()));
   }
@@ -96,6 +102,7 @@ Result<void> LlamaEngine::prefill(SlotId slot, TokenSpan chunk, engine::LogitsOf
   CHECK(count >= 1 && count <= chunk_tokens_max_);
   CHECK(length(slot) + count <= context_tokens_);
   ledger_.forget_batch();
+  states_.settle(slot, length(slot));
   for (TokenPos i = 0; i < count; ++i) {
     const bool wanted = logits == engine::LogitsOf::kLastToken && i + 1 == count;
     batch_.append(slot, chunk[static_cast<std::size_t>(i)], length(slot) + i, wanted);
@@ -117,6 +124,7 @@ Result<void> LlamaEngine::decode(std::span<const engine::DecodeStep> steps) {
                                        : slots.back().value + 1 == step.slot.value));
     CHECK(length(step.slot) + count <= context_tokens_);
     TokenPos position = length(step.slot);
+    states_.settle(step.slot, position);
     for (const Token token : step.tokens) batch_.append(step.slot, token, position++, true);
     slots.push_back(step.slot);
   }
@@ -226,7 +234,10 @@ Result<void> LlamaEngine::load(SlotId slot, const engine::SavedStateView& saved)
   if (saved.length > context_tokens_) return refuse_state(slot, "it is longer than the context.");
   const std::string defect = states_.defect_of(saved, length(slot));
   if (!defect.empty()) return refuse_state(slot, defect);
-  if (saved.scope == engine::SaveScope::kWhole) clear(slot);
+  if (saved.scope == engine::SaveScope::kWhole) {
+    clear(slot);
+    states_.settle(slot, 0);
+  }
   if (auto loaded = states_.load(slot, saved); !loaded) {
     return refuse_state(slot, loaded.error().message);
   }
@@ -264,6 +275,17 @@ Result<std::vector<engine::ExtentRows>> LlamaEngine::save_rows(
   return states_.save_rows(slot, length(slot), blocks);
 }
 
+Result<engine::SavedLater> LlamaEngine::save_later(SlotId slot, std::span<const TokenRange> blocks,
+                                                   bool snapshot) const {
+  for (const TokenRange& block : blocks) {
+    CHECK(block.begin >= 0 && !block.empty() && block.end <= length(slot));
+  }
+  const bool no_rows = !blocks.empty() && shape_.find(PartKind::kExtent) == nullptr;
+  const bool no_snapshot = snapshot && (length(slot) == 0 || !states_.has_snapshots());
+  if (no_rows || no_snapshot) return Engine::save_later(slot, blocks, snapshot);  // its Error
+  return states_.save_later(slot, length(slot), blocks, snapshot);
+}
+
 // If no slot has had tokens yet, because the first state comes from an earlier run, one token is
 // computed in the empty slot to learn what a row is.
 Result<void> LlamaEngine::learn_rows(SlotId empty_slot) {
@@ -286,6 +308,7 @@ Result<void> LlamaEngine::restore(SlotId slot, const engine::RestorePoint& point
   }
   const std::string defect = states_.defect_of(point);
   if (!defect.empty()) return refuse_state(slot, defect);
+  states_.settle(slot, 0);
   if (auto restored = states_.restore(slot, point); !restored) {
     return refuse_state(slot, restored.error().message);
   }

@@ -36,6 +36,9 @@
 //   LLAMA-11  seq_add and seq_div abort or corrupt: they are not used
 //   LLAMA-12  a grammar that starts with %llguidance aborts the process: the sampler refuses it
 //             (llama_text_test.cc)
+//   LLAMA-13  a slot's rows may still be on their way out of a card when the slot is shortened:
+//   they
+//             are settled before any batch or state is written over them (late_copies_test.cc)
 #pragma once
 
 #include <memory>
@@ -104,6 +107,10 @@ class LlamaEngine final : public engine::Engine {
                                                      TokenPos end) const override;
   [[nodiscard]] Result<std::vector<engine::ExtentRows>> save_rows(
       SlotId slot, std::span<const TokenRange> blocks) const override;
+  [[nodiscard]] Result<engine::SavedLater> save_later(SlotId slot,
+                                                      std::span<const TokenRange> blocks,
+                                                      bool snapshot) const override;
+  [[nodiscard]] bool saves_later() const override { return states_.saves_later(); }
   [[nodiscard]] Result<void> restore(SlotId slot, const engine::RestorePoint& point) override;
   [[nodiscard]] Result<void> normalize(SlotId slot) override;
   void wait() const override;

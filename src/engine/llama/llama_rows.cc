@@ -319,32 +319,45 @@ void LlamaRowMap::make_cell(TokenPos position, Token token, CellSpan into) const
   into[5] = 0;
 }
 
-void LlamaRowMap::copy_out(std::span<engine::ExtentRows> blocks, LlamaCopies& copies) const {
-  if (blocks.empty() || segments_.empty()) return;
+std::vector<PieceOut> LlamaRowMap::pieces_of(std::span<const TokenRange> blocks,
+                                             std::span<std::byte* const> room) const {
   std::vector<PieceOut> pieces;
   pieces.reserve(blocks.size() * segments_.size());
   std::size_t bytes_before = 0;  // of each row, in the tensors before
   for (const Segment& segment : segments_) {
     const std::size_t cell = segment.cell_bytes;
-    for (engine::ExtentRows& block : blocks) {
-      const auto rows = static_cast<std::size_t>(block.end - block.begin);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const auto rows = static_cast<std::size_t>(blocks[i].length());
       pieces.push_back({segment.tensor,
-                        segment.offset + cell * static_cast<std::size_t>(block.begin), cell * rows,
-                        block.bytes.data() + bytes_before * rows});
+                        segment.offset + cell * static_cast<std::size_t>(blocks[i].begin),
+                        cell * rows, room[i] + bytes_before * rows});
     }
     bytes_before += cell;
   }
-  copies.out(pieces);
+  return pieces;
+}
+
+void LlamaRowMap::copy_out(std::span<engine::ExtentRows> blocks, LlamaCopies& copies) const {
+  if (blocks.empty() || segments_.empty()) return;
+  std::vector<TokenRange> ranges;
+  std::vector<std::byte*> room;
+  for (engine::ExtentRows& block : blocks) {
+    ranges.push_back({block.begin, block.end});
+    room.push_back(block.bytes.data());
+  }
+  copies.out(pieces_of(ranges, room));
   copies.each(segments_.front().tensor, blocks.size(),
               [&](std::size_t i) { blocks[i].checksum = hash_bytes(blocks[i].bytes); });
 }
 
 void LlamaRowMap::restore(llama_context* context, SlotId slot, const engine::RestorePoint& point,
-                          LlamaCopies& copies) const {
+                          LlamaCopies& copies, LateCopies* late) const {
   Feeder feeder(*this, point);
   llama_get_memory(context)->state_read(feeder, slot.value, 0);
   if (!feeder.used_up()) throw std::runtime_error("the library did not take all of it");
-  copies.in(feeder.rest_pieces());
+  const bool on_card = late != nullptr && point.snapshot &&
+                       late->bring_back(point.snapshot->bytes, feeder.rest_pieces());
+  if (!on_card) copies.in(feeder.rest_pieces());
   RowWriter(feeder.wanted(), point, copies).write();
 }
 

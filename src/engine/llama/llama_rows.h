@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/llama/late_copies.h"
 #include "engine/llama/llama_copies.h"
 
 namespace holdfast::llama {
@@ -45,15 +46,20 @@ class LlamaRowMap {
 
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
 
+  // Where the rows of these blocks' tokens lie, tensor by tensor, and where they go: `room` has the
+  // memory of each block. The blocks ascend.
+  [[nodiscard]] std::vector<PieceOut> pieces_of(std::span<const TokenRange> blocks,
+                                                std::span<std::byte* const> room) const;
   // Copies the rows of the blocks' tokens out, tensor by tensor, and sets their checksums. The
   // blocks ascend, and their bytes have their final size.
   void copy_out(std::span<engine::ExtentRows> blocks, LlamaCopies& copies) const;
 
-  // Brings `slot` to the point. Throws what the library throws, and when a block is damaged;
-  // the slot then holds no usable state.
+  // Brings `slot` to the point; its snapshot comes out of a berth of `late`, where that still has
+  // it. Throws what the library throws, and when a block is damaged; the slot then holds no usable
+  // state.
   // REQUIRES: the point's blocks have row_bytes() for each of their tokens.
   void restore(llama_context* context, SlotId slot, const engine::RestorePoint& point,
-               LlamaCopies& copies) const;
+               LlamaCopies& copies, LateCopies* late) const;
 
  private:
   struct Segment {

@@ -55,7 +55,7 @@ const char* MtpRows::restore(const engine::CompanionPoint& point) {
   if (context_->fails(MtpOperation::kRestore)) return "its rows could not be brought back";
   try {
     llama_synchronize(context_->library());
-    map_->restore(context_->library(), slot_, {point.tokens, point.rows, {}}, *copies_);
+    map_->restore(context_->library(), slot_, {point.tokens, point.rows, {}}, *copies_, nullptr);
   } catch (...) {
     context_->erase(slot_);
     return "its rows could not be brought back";

@@ -1,5 +1,7 @@
 #include "engine/llama/state_transfer.h"
 
+#include <llama-context.h>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -28,10 +30,51 @@ Error engine_error(std::string message) {
   return Error{ErrorCode::kEngine, std::move(message), ""};
 }
 
+// Those that the context computes with.
+std::vector<ggml_backend_t> backends_of(llama_context* context) {
+  ggml_backend_sched_t scheduler = context->get_sched();
+  std::vector<ggml_backend_t> backends;
+  for (int i = 0; i < ggml_backend_sched_get_n_backends(scheduler); ++i) {
+    backends.push_back(ggml_backend_sched_get_backend(scheduler, i));
+  }
+  return backends;
+}
+
+// Rows are copied out by several threads, some blocks each.
+constexpr std::size_t kPartBytes = 8 << 20;
+
+// Makes room for the blocks, and appends what will arrive there to `all`.
+std::vector<LatePart> parts_of(const LlamaRowMap& map, SlotId slot,
+                               std::span<const TokenRange> blocks,
+                               std::vector<ArrivingBytesPtr>& all) {
+  std::vector<LatePart> parts;
+  while (!blocks.empty()) {
+    LatePart& part = parts.emplace_back();
+    std::vector<std::byte*> room;
+    for (std::size_t bytes = 0; room.size() < blocks.size() && bytes < kPartBytes;) {
+      const auto rows = static_cast<std::size_t>(blocks[room.size()].length());
+      const auto block = std::make_shared<ArrivingBytes>(map.row_bytes() * rows);
+      room.push_back(block->room().data());
+      bytes += block->size();
+      part.bytes.push_back(block);
+      all.push_back(block);
+    }
+    part.pieces = map.pieces_of(blocks.first(room.size()), room);
+    part.slot = slot;
+    part.rows_end = blocks[room.size() - 1].end;
+    blocks = blocks.subspan(room.size());
+  }
+  return parts;
+}
+
 }  // namespace
 
-StateTransfer::StateTransfer(llama_context* context, const StateShape& shape, int slots)
-    : context_(context), shape_(shape), row_maps_(static_cast<std::size_t>(slots)) {}
+StateTransfer::StateTransfer(llama_context* context, const StateShape& shape,
+                             const TransferOptions& options)
+    : context_(context),
+      shape_(shape),
+      row_maps_(static_cast<std::size_t>(options.slots)),
+      late_(backends_of(context), options.late, options.late_room) {}
 
 bool StateTransfer::has_snapshots() const {
   return shape_.find(PartKind::kSnapshot) != nullptr || shape_.find(PartKind::kWindow) != nullptr;
@@ -45,13 +88,9 @@ Result<engine::SavedState> StateTransfer::save(SlotId slot, TokenPos length,
   const auto flags = flags_of(scope);
   saved.bytes.resize(llama_state_seq_get_size_ext(context_, slot.value, flags));
   llama_synchronize(context_);
-  std::size_t written = 0;
   try {
-    written = copy_state_out(context_, slot, flags, saved.bytes, copies_);
+    copy_state_out(context_, slot, flags, saved.bytes, copies_);
   } catch (const std::exception&) {
-    written = 0;
-  }
-  if (written == 0 || written != saved.bytes.size()) {
     return engine_error("The state of a slot could not be copied out.");
   }
   saved.checksum = hash_bytes(saved.bytes);
@@ -64,22 +103,25 @@ std::string StateTransfer::defect_of(const engine::SavedStateView& saved, TokenP
   if (keeps_extents && shape_.find(PartKind::kExtent) && held < saved.length) {
     return "the slot holds fewer tokens than the snapshot.";
   }
-  if (hash_bytes(saved.bytes) != saved.checksum) return "its bytes are damaged.";
+  if (!intact(saved.bytes, saved.checksum)) return "its bytes are damaged.";
   if (!begins_as_the_librarys(saved.bytes)) return "it is not of this engine.";
   return {};
 }
 
 Result<void> StateTransfer::load(SlotId slot, const engine::SavedStateView& saved) {
-  std::size_t taken = 0;
+  llama_synchronize(context_);
   try {
-    taken = llama_state_seq_set_data_ext(context_,
-                                         reinterpret_cast<const std::uint8_t*>(saved.bytes.data()),
-                                         saved.bytes.size(), slot.value, flags_of(saved.scope));
+    const auto pieces = read_all_but_tensors(context_, slot, flags_of(saved.scope), saved.bytes);
+    if (!late_.bring_back(saved.bytes, pieces)) copies_.in(pieces);
   } catch (const std::exception& failure) {
     return engine_error(failure.what());
   }
-  if (taken != saved.bytes.size()) return engine_error("the library did not take all of it.");
   return {};
+}
+
+// Of what a card still holds, the tensors are not brought from here.
+bool StateTransfer::intact(std::span<const std::byte> bytes, std::uint64_t checksum) const {
+  return late_.holds(bytes) || hash_bytes(bytes) == checksum;
 }
 
 // --- extent rows -----------------------------------------------------------
@@ -121,6 +163,62 @@ Result<std::vector<engine::ExtentRows>> StateTransfer::save_rows(
   return all;
 }
 
+// --- later -----------------------------------------------------------------
+
+Result<engine::SavedLater> StateTransfer::save_later(SlotId slot, TokenPos length,
+                                                     std::span<const TokenRange> blocks,
+                                                     bool snapshot) {
+  saves_later_ = true;  // unless a part of this state shows that it is not so
+  engine::SavedLater saved;
+  if (!blocks.empty()) {
+    auto rows = begin_rows(slot, length, blocks);
+    if (!rows) return rows.error();
+    saved.rows = std::move(*rows);
+  }
+  if (!snapshot) return saved;
+  auto state = begin_snapshot(slot, length);
+  if (!state) return state.error();
+  saved.snapshot = std::move(*state);
+  return saved;
+}
+
+Result<std::vector<ArrivingBytesPtr>> StateTransfer::begin_rows(
+    SlotId slot, TokenPos length, std::span<const TokenRange> blocks) {
+  auto map = row_map(slot, length);
+  if (!map) return map.error();
+  std::vector<ArrivingBytesPtr> all;
+  if (late_.can_take((*map)->pieces_of({{{0, 1}}}, {{nullptr}}))) {
+    late_.begin_rows(parts_of(**map, slot, blocks, all));
+    return all;
+  }
+  saves_later_ = false;
+  auto rows = save_rows(slot, length, blocks);
+  if (!rows) return rows.error();
+  for (engine::ExtentRows& block : *rows) {
+    all.push_back(std::make_shared<const ArrivingBytes>(std::move(block.bytes), block.checksum));
+  }
+  return all;
+}
+
+// Where the card has no room for it, it is copied at once.
+Result<ArrivingBytesPtr> StateTransfer::begin_snapshot(SlotId slot, TokenPos length) {
+  const auto flags = flags_of(engine::SaveScope::kSnapshot);
+  LatePart part;
+  const auto& bytes = part.bytes.emplace_back(
+      std::make_shared<ArrivingBytes>(llama_state_seq_get_size_ext(context_, slot.value, flags)));
+  try {
+    part.pieces = write_all_but_tensors(context_, slot, flags, bytes->room());
+  } catch (const std::exception&) {
+    return engine_error("The state of a slot could not be copied out.");
+  }
+  ArrivingBytesPtr state = bytes;
+  if (late_.can_take(part.pieces) && late_.begin_snapshot(std::move(part))) return state;
+  saves_later_ = false;
+  auto saved = save(slot, length, engine::SaveScope::kSnapshot);
+  if (!saved) return saved.error();
+  return std::make_shared<const ArrivingBytes>(std::move(saved->bytes), saved->checksum);
+}
+
 std::string StateTransfer::defect_of(const engine::RestorePoint& point) const {
   const TokenPos length = length_of(point.tokens);
   const std::size_t row_bytes = any_row_map()->row_bytes();
@@ -137,7 +235,7 @@ std::string StateTransfer::defect_of(const engine::RestorePoint& point) const {
       point.snapshot->scope != engine::SaveScope::kSnapshot) {
     return "its snapshot is missing or of another length.";
   }
-  if (hash_bytes(point.snapshot->bytes) != point.snapshot->checksum ||
+  if (!intact(point.snapshot->bytes, point.snapshot->checksum) ||
       !begins_as_the_librarys(point.snapshot->bytes)) {
     return "its snapshot is damaged or foreign.";
   }
@@ -147,7 +245,7 @@ std::string StateTransfer::defect_of(const engine::RestorePoint& point) const {
 Result<void> StateTransfer::restore(SlotId slot, const engine::RestorePoint& point) {
   llama_synchronize(context_);
   try {
-    any_row_map()->restore(context_, slot, point, copies_);
+    any_row_map()->restore(context_, slot, point, copies_, &late_);
   } catch (const std::exception& failure) {
     return engine_error(failure.what());
   }
