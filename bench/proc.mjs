@@ -20,7 +20,7 @@ export function memory_MiB(pid) {
   };
 }
 
-// Lets `peak` begin anew. Where the system forbids it, peaks are those since the start.
+// Lets `peak` count from now on. Where the system forbids it, peaks are those since the start.
 export function resetPeak(pid) {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');

@@ -5,13 +5,13 @@
 //   round 2   A B C
 //
 // A process keeps the luck it began with (likely, where its memory lies): of four equal servers
-// one was at 0.87 of another for as long as they ran. So they are started anew for each sitting,
+// one was at 0.87 of another for as long as they ran. So they are started again for each sitting,
 // which is one round unless it is said otherwise, and the rounds show that luck as noise.
 //
 // Each measurement also notes how much processor time went elsewhere: to the
 // servers that should idle, and to processes that are no part of the bench.
 //
-// How many there are is {least, most, seconds}: at least so many, and more, up to `most`,
+// How many there are is {least, most, seconds}: at least `least`, and more, up to `most`,
 // as long as the next one is likely to end within that time. What is cheap is repeated
 // often, what takes minutes is not.
 import os from 'node:os';

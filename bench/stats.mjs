@@ -46,8 +46,8 @@ export function logDeviation(list) {
 }
 
 // Round by round, so that a slow minute of the machine touches both sides of a ratio. Rounds in
-// which a side has no number, or nothing, are left out. So many rounds of the same processes are a
-// `sitting`; processes keep the luck they began with, so only sittings are independent of each other.
+// which a side has no number, or nothing, are left out. `sitting` says how many
+// rounds the same processes serve; processes keep the luck they began with, so only sittings are independent of each other.
 export function pairedRatio(ours, theirs, sitting = 1) {
   const ratios = ours.map((value, round) => (value > 0 && theirs[round] > 0 ? value / theirs[round] : NaN));
   const sittings = grouped(ratios.map((ratio, round) => ({ ratio, sitting: Math.floor(round / sitting) }))
@@ -65,7 +65,7 @@ export function pairedRatio(ours, theirs, sitting = 1) {
 
 const degrees_lent = 4;
 
-// Of a sum of so many squares, divided by their number: the median (Wilson and Hilferty).
+// The median of a sum of squares, divided by their number, `degrees` (Wilson and Hilferty).
 const medianOfSquares = (degrees) => (1 - 2 / (9 * degrees)) ** 3;
 
 // What sittings deviate by, from the ratios of several comparisons; null if too few have two.
@@ -75,7 +75,7 @@ export function typicalDeviation(ratios, least = 1) {
   return median(several.map(({ deviation, sittings }) => deviation / Math.sqrt(medianOfSquares(sittings - 1))));
 }
 
-// Student's t: within so many deviations lie 99 of 100, by degrees of freedom.
+// Student's t: [degrees of freedom, the number of deviations within which 99 of 100 values lie].
 const within_99 = [[2, 9.92], [3, 5.84], [4, 4.60], [5, 4.03], [6, 3.71], [7, 3.50], [8, 3.36], [9, 3.25], [10, 3.17], [12, 3.05], [15, 2.95],
   [20, 2.85], [30, 2.75]];
 const studentsT = (degrees) => within_99.findLast(([from]) => degrees >= from)[1];

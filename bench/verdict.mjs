@@ -17,7 +17,7 @@ export const tolerance = 0.03;
 
 // What rounds deviate by, where no comparison of the run has two of them.
 const unknown_deviation = 0.1;
-// So many comparisons of a kind tell how much rounds of it deviate.
+// The comparisons of a kind that it takes to tell how much rounds of it deviate.
 const enough_of_a_kind = 4;
 
 const finite = (list) => list.filter(Number.isFinite);

@@ -7,7 +7,7 @@
 //   model      a shape of holdfast-genmodel instead of the pocket model
 //   restarts   stops the server in between; the servers get a folder for their states
 //   context    tokens that one conversation needs, where 16384 are too few
-//   rounds     at most so many
+//   rounds     the most of them
 //   flags      more of them for a contestant, by its kind
 //   chance     what is known when a request comes is a matter of chance, or of time where memory is scarce
 import * as client from '../tests/clients/workloads.mjs';

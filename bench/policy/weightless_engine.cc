@@ -71,7 +71,7 @@ Result<std::vector<engine::ExtentRows>> WeightlessEngine::save_rows(
   std::vector<engine::ExtentRows> all;
   all.reserve(blocks.size());
   for (const TokenRange& block : blocks) {
-    all.push_back(std::move(*save_rows(slot, block.begin, block.end)));
+    all.push_back(save_rows(slot, block.begin, block.end).value());
   }
   return all;
 }

@@ -1,5 +1,5 @@
 // The first request after a restart: from disk, beside the same request warm in memory and
-// cold, and llama-server with its slot files. Every round starts the servers anew.
+// cold, and llama-server with its slot files. Every round starts the servers again.
 //
 //   life 1   reads the prompt; something else takes its slot; the next turn      "in memory"
 //   life 2   the next turn, files in the system's memory                          "from disk"

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { atMost, exactly, goesOn, interleave } from '../rounds.mjs';
 
-// How many rounds of so many seconds there are.
+// How many rounds there are, each `seconds` long.
 function count(rounds, seconds) {
   let done = 0;
   while (goesOn(rounds, done, done * seconds)) ++done;
@@ -34,7 +34,7 @@ const measureInto = (events) => async (server, input) => {
   return { value: input };
 };
 
-test('servers are started anew for each round, and take turns', async () => {
+test('servers are started for each round, and take turns', async () => {
   const events = [];
   const samples = await interleave(twoServers(events), exactly(2), (round) => round, measureInto(events));
   assert.deepEqual(events, ['a again', 'b again', 'a 0', 'b 0', 'b again', 'a again', 'b 1', 'a 1']);

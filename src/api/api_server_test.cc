@@ -175,7 +175,7 @@ TEST(ApiCache, AnAnswerCarriesItsReceiptWhereAskedFor) {
   server.load();
   EXPECT_FALSE(json_of(server.chat(R"(,"max_tokens":3)")).contains("cache_receipt"));
   const Json whole = json_of(server.chat(R"(,"max_tokens":3,"cache_receipt":true)"));
-  const Json receipt = whole["cache_receipt"];
+  const Json& receipt = whole["cache_receipt"];
   ASSERT_TRUE(receipt.is_object()) << whole.dump();
   EXPECT_EQ(receipt["response"], whole["id"]);
   EXPECT_EQ(receipt["prompt_tokens"], whole["usage"]["prompt_tokens"]);

@@ -1,7 +1,6 @@
 #include "cache/cold_states.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "cache/checkpoint_plan.h"
 
@@ -161,7 +160,8 @@ std::vector<KeptPlace> ColdStates::places_worth_keeping(const tree::Match& match
   const TokenPos sparse = sparse_distance(core_);
   std::vector<KeptPlace> kept;
   TokenPos above = 0;  // the last kept, counted from the end
-  for (const tree::Stop* stop : std::views::reverse(places)) {
+  for (auto at = places.rbegin(); at != places.rend(); ++at) {
+    const tree::Stop* stop = *at;
     const bool asked_again = stop == last_end && logits != nullptr;
     const bool goes_on = stop == places.back() || stop == last_prompt || asked_again;
     const bool shared = stop->marks.has(Hint::kSystemEnd) || stop->marks.has(Hint::kJunction);

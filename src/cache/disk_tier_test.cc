@@ -66,6 +66,14 @@ class DiskTierTest : public ::testing::Test {
   bool flush() {
     return tier_->flush([](ByteCount) { return true; }).all();
   }
+  // The thread starts inside of the flush, which tells of nothing that happened before it.
+  Flushed flush_from_the_start() {
+    bool started = false;
+    return tier_->flush([&](ByteCount) {
+      if (!std::exchange(started, true)) tier_->start();
+      return true;
+    });
+  }
   template <typename T>
   T wait_for(const std::shared_ptr<Pending<T>>& answer) {
     std::unique_lock lock(mutex_);
@@ -199,11 +207,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatWasNotWritten) {
   tier_->persist(first.path());
   tier_->persist(second.path());
   files_.set_capacity(100);
-  bool started = false;  // inside of the flush, which tells of nothing that was given up before it
-  const Flushed failed = tier_->flush([&](ByteCount) {
-    if (!std::exchange(started, true)) tier_->start();
-    return true;
-  });
+  const Flushed failed = flush_from_the_start();
   EXPECT_FALSE(failed.all());
   EXPECT_EQ(failed.given_up.paths, 2U);
   EXPECT_GE(failed.given_up.bytes, 2 * (200 * 3 + 40U));
@@ -233,8 +237,7 @@ TEST_F(DiskTierTest, AFlushSaysWhatMemoryDroppedBeforeItWasWritten) {
     const Held held(tier::counting(200), {200});
     tier_->persist(held.path());
   }
-  tier_->start();
-  const Flushed flushed = tier_->flush([](ByteCount) { return true; });
+  const Flushed flushed = flush_from_the_start();
   EXPECT_FALSE(flushed.all());
   EXPECT_EQ(flushed.lost, 5U);  // four of rows, and the place
 }

@@ -32,6 +32,7 @@ TEST(RoomFor, AHybridHasRowsAndTheSnapshotsThatArePromised) {
   EXPECT_EQ(room.bytes(), 1012 * kMiB);
   EXPECT_EQ(room.in_memory(), 8U);
   EXPECT_LT(room.snapshots_least, room.snapshots);
+  ASSERT_GT(room.bytes_least(), 0U);
   EXPECT_EQ(room.on_disk(), 4 * kGiB / room.bytes_least());
   EXPECT_TRUE(room_warnings(room).empty());
   EXPECT_EQ(room_in_words(room),

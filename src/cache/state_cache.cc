@@ -84,11 +84,12 @@ ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::Time
     Tokens keys = core_.memory.tree().path(one.tip).tokens();
     keys.resize(static_cast<std::size_t>(one.tokens));
     const double used_ms = static_cast<double>(one.last_use);
+    const auto slot = core_.slots.holding(one.space, keys);
     status.latest.push_back({.tokens = one.tokens,
                              .own = one.own,
                              .shared = one.shared,
                              .idle_seconds = (now_ms - used_ms) / 1000.0,
-                             .slot = core_.slots.holding(one.space, keys),
+                             .slot = slot,
                              .space = one.space,
                              .keys = std::move(keys)});
   }

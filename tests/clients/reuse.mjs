@@ -25,7 +25,7 @@ function commonPrefix(a, b) {
 export class Ledger {
   #seen = [];
 
-  // With `known` only what had been seen when there were so many entries.
+  // With `known` only the first `known` entries count.
   oracle(prompt, others = [], known = this.#seen.length) {
     const seen = [...this.#seen.slice(0, known), ...others];
     const longest = seen.reduce((most, one) => Math.max(most, commonPrefix(one, prompt)), 0);

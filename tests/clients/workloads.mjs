@@ -10,7 +10,7 @@ export const assistant = (content) => ({ role: 'assistant', content });
 export const think = (on) => ({ chat_template_kwargs: { enable_thinking: on } });
 export const system = (name, tokens, seed) => ({ role: 'system', content: `${name}. ${prose(tokens, seed)}` });
 
-// About so many tokens of the pocket model's, 11.4 in a sentence.
+// About `tokens` tokens of the pocket model's, 11.4 in a sentence.
 export function prose(tokens, seed) {
   const { text } = haystack({ seed, sentences: Math.ceil(tokens / 11.4) });
   return text.split('\n').filter((line) => !line.includes('secret code')).join('\n');

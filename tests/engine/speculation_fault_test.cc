@@ -20,7 +20,7 @@ class FaultySpeculation : public ::testing::TestWithParam<std::string> {
     model_ = load_model(GetParam(), Drafting::kMtp);
   }
 
-  // 1 in so many calls is odd. What it is told is odd now and then, because once is
+  // One call in this many is odd. What it is told is odd now and then, because once is
   // enough to keep it silent.
   static unsigned every(Oddity oddity, unsigned round) {
     return (oddity <= Oddity::kToldNothing ? 3 : 1) + round % 3;

@@ -293,7 +293,7 @@ PROMPTS = (
 
 def greedy(model: Pocket, tokenizer: Tokenizer, prompts: tuple[str, ...], count: int
            ) -> list[dict[str, Any]]:
-    """Up to `count` tokens per prompt. Computes everything anew for each token: slow, but the
+    """Up to `count` tokens per prompt. Computes everything again for each token: slow, but the
     same code as in training."""
     prompt_ids = [tokenizer.encode(prompt).ids for prompt in prompts]
     all_ids = [list(ids) for ids in prompt_ids]

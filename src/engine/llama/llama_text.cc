@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/check.h"
 #include "engine/llama/content_marks.h"
 #include "engine/llama/llama_reply.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_schema.h"
+#include "engine/llama/local_time.h"
 #include "engine/llama/template_meter.h"
 
 namespace holdfast::llama {
@@ -60,7 +62,9 @@ LlamaText::LlamaText(std::shared_ptr<llama_model> model, common_chat_templates_p
       tokenizer_(model_.get()),
       templates_(std::move(templates)),
       render_limits_(limits.render),
-      grammar_{vocab_, limits.grammar, nullptr} {}
+      grammar_{vocab_, limits.grammar, nullptr} {
+  CHECK(owns_local_time());
+}
 
 Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama_model> model,
                                                            const std::string& path,

@@ -131,7 +131,7 @@ class RecordedTraffic {
     if (options.wrong_after > 0) {
       scheduling.proofs = {.share = 1.0, .exact = options.deterministic};
     }
-    // So many that the budget is smaller, and slots keep some of their own.
+    // More than the budget holds, so that slots keep some of their own.
     scheduling.cache.slot_snapshots = 1000;
     scheduling.cache.memory.budget =
         options.kind == engine::FakeKind::kRecurrent ? options.budget / 24 : options.budget;

@@ -19,7 +19,7 @@ CHARS_PER_TOKEN = 2.85
 # Sequences up to this length hold short chats only.
 SHORT_LENGTH = 2048
 
-# A long chat is worth drawing only where this many tokens are free, and has at least so many.
+# A long chat is drawn only where LONG_CHAT_ROOM tokens are free, and has at least LONG_CHAT_MIN.
 LONG_CHAT_ROOM = 3000
 LONG_CHAT_MIN = 2500
 

@@ -14,7 +14,7 @@ SITE_SUFFIX = re.compile(r" - cppreference| — Django| - The Rust| - Rust By")
 
 DOCUMENT_CHARS_MIN = 200
 
-# So many short paragraphs in a row are a menu, not text.
+# This many short paragraphs in a row are a menu, not text.
 MENU_LENGTH = 4
 MENU_ITEM_CHARS_MAX = 60
 
