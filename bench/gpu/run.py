@@ -20,8 +20,8 @@ import talk
 def contestants(options, model, slots, context):
     """Their commands: the same model, slots and context for each."""
     common = ["-m", model, "-ngl", "99", "-fa", "on", "-np", str(slots)]
-    hold = [options.holdfast, "serve", *common, "-c", str(context), "--spec", "off", "--no-ui",
-            "--cache-dir", os.path.join(options.work, "cache")]
+    hold = [options.holdfast, "serve", *common, "-c", str(context), "--no-ui", "--cache-dir",
+            os.path.join(options.work, "cache"), "--spec", "auto" if options.drafts else "off"]
     peer = [options.llama_server, *common, "-c", str(context * slots), "--no-webui"]
     all_of_them = {
         "holdfast": hold,
@@ -104,6 +104,8 @@ def main():
     parser.add_argument("--only", help="some scenarios: " +
                         ",".join(scenario.__name__ for scenario in scenarios.ALL))
     parser.add_argument("--contestants", help="some of them, with ';' between the names")
+    parser.add_argument("--drafts", action="store_true",
+                        help="Holdfast drafts with the model's own MTP head, if it has one")
     parser.add_argument("--port", type=int, default=18931)
     parser.add_argument("--out", default="build/bench-gpu.json")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 // States that come back.
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/conformance_checks.h"
 
@@ -25,31 +25,45 @@ Outcome next_row_is_plain(CheckParts parts, SlotId slot, TokenPos at) {
   return outcome;
 }
 
+SavedStateView snapshot_view(TokenPos length, const ArrivingBytes& from,
+                             std::span<const std::byte> bytes) {
+  return {SaveScope::kSnapshot, length, from.checksum(), bytes};
+}
+
+RowsView rows_view(TokenRange block, const ArrivingBytes& from) {
+  RowsView view;
+  view.begin = view.block_begin = block.begin;
+  view.end = view.block_end = block.end;
+  view.checksum = from.checksum();
+  view.bytes = from.bytes();
+  return view;
+}
+
+// As a cache does it: copied while the engine goes on, brought back later.
 Outcome restore_from_parts(CheckParts parts, SlotId slot) {
   auto& [probe, plain, book] = parts;
   Engine& engine = probe.engine();
   const SlotId source{0};
   const TokenPos length = kHistory + 1;
   if (!probe.done(engine.load(source, plain.state(1)))) return probe.failed();
-  std::vector<ExtentRows> rows;
-  if (has(engine, PartKind::kExtent)) {
-    const std::vector<TokenRange> blocks{{0, 2}, {2, length}};
-    auto copied = engine.save_rows(source, blocks);
-    if (!probe.done(copied)) return probe.failed();
-    rows = std::move(*copied);
+  std::vector<TokenRange> blocks;
+  if (has(engine, PartKind::kExtent)) blocks = {{0, 2}, {2, length}};
+  auto saved = engine.save_later(source, blocks, has_snapshot(engine));
+  if (!probe.done(saved)) return probe.failed();
+  engine.clear(source);
+  std::vector<RowsView> views;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    views.push_back(rows_view(blocks[i], *saved->rows[i]));
   }
-  const std::vector<RowsView> views(rows.begin(), rows.end());
   RestorePoint point;
   point.tokens = probe.tokens(0, length);
   point.rows = views;
-  std::optional<SavedState> snapshot;
-  if (has_snapshot(engine)) {
-    auto saved = engine.save(source, SaveScope::kSnapshot);
-    if (!probe.done(saved)) return probe.failed();
-    snapshot = std::move(*saved);
-    point.snapshot = *snapshot;
+  StateBytes elsewhere;  // so that a card which still holds the snapshot does not know it again
+  if (saved->snapshot != nullptr) {
+    const auto bytes = saved->snapshot->bytes();
+    elsewhere.assign(bytes.begin(), bytes.end());
+    point.snapshot = snapshot_view(length, *saved->snapshot, elsewhere);
   }
-  engine.clear(source);
   const bool restored = probe.done(engine.restore(slot, point));
   return restored ? next_row_is_plain(parts, slot, length) : probe.failed();
 }
@@ -59,16 +73,17 @@ Outcome restore_in_place(CheckParts parts, SlotId slot) {
   auto& [probe, plain, book] = parts;
   Engine& engine = probe.engine();
   const TokenPos length = kHistory + 1;
-  std::optional<SavedState> snapshot;
+  ArrivingBytesPtr snapshot;
   if (has_snapshot(engine)) {
     if (!probe.done(engine.load(slot, plain.state(1)))) return probe.failed();
-    auto saved = engine.save(slot, SaveScope::kSnapshot);
+    auto saved = engine.save_later(slot, {}, /*snapshot=*/true);
     if (!probe.done(saved)) return probe.failed();
-    snapshot = std::move(*saved);
+    snapshot = std::move(saved->snapshot);
   }
   if (!probe.done(engine.load(slot, plain.state(kLengths - 1)))) return probe.failed();
-  if (snapshot) {
-    if (!probe.done(engine.load(slot, *snapshot))) return probe.failed();
+  if (snapshot != nullptr) {
+    const auto view = snapshot_view(length, *snapshot, snapshot->bytes());
+    if (!probe.done(engine.load(slot, view))) return probe.failed();
   } else if (engine.truncate(slot, length) == TruncateAnswer::kRefused) {
     probe.note_error("the engine refused to truncate its rows");
     return probe.failed();
