@@ -10,6 +10,7 @@
 #include "api/client_envelope.h"
 #include "api/client_responder.h"
 #include "api/completions.h"
+#include "api/embeddings.h"
 #include "api/infill.h"
 #include "api/info.h"
 #include "api/messages.h"
@@ -50,6 +51,10 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/completions", {{"POST", &answer_text}}},
     {"/completion", {{"POST", &answer_text}}},
     {"/infill", {{"POST", &answer_infill}}},
+    {"/embeddings", {{"POST", &answer_embeddings}}},
+    {"/embedding", {{"POST", &answer_embeddings}}},
+    {"/rerank", {{"POST", &answer_rerank}}},
+    {"/reranking", {{"POST", &answer_rerank}}},
     {"/messages", {{"POST", &answer_messages}}},
     {"/messages/count_tokens", {{"POST", &count_message_tokens}}},
     {"/responses", {{"POST", &answer_response}}},
@@ -213,6 +218,8 @@ void ApiServer::drain() {
 
 void ApiServer::stop() {
   if (http_ != nullptr) http_->stop();
+  const auto backend = backend_.get();
+  if (backend != nullptr && backend->embeddings != nullptr) backend->embeddings->stop();
   workers_.stop();
   files_.join();
 }

@@ -69,8 +69,6 @@ OptionGroup unsupported_group() {
       unsupported("--lora-scaled", "FILE", yet),
       unsupported("--control-vector", "FILE", yet),
       unsupported("-hfd, -hfrd, --hf-repo-draft, --spec-draft-hf", "REPO", fetch),
-      unsupported("--embedding, --embeddings", "", yet),
-      unsupported("--rerank, --reranking", "", yet),
   }};
 }
 // clang-format on

@@ -69,6 +69,16 @@ OptionKind rope_scale(float& freq_scale) {
           "from the model"};
 }
 
+OptionKind pooling(std::optional<engine::Pooling>& field) {
+  return with_default(
+      choice<std::optional<engine::Pooling>>(field, {{"none", engine::Pooling::kNone},
+                                                     {"mean", engine::Pooling::kMean},
+                                                     {"cls", engine::Pooling::kFirst},
+                                                     {"last", engine::Pooling::kLast},
+                                                     {"rank", engine::Pooling::kRank}}),
+      "from the model");
+}
+
 }  // namespace
 
 // clang-format off
@@ -275,6 +285,22 @@ OptionGroup rope_group(RopeOptions& o) {
        "LLAMA_ARG_YARN_BETA_FAST"},
       {"--yarn-beta-slow", "X", real_or_model(o.yarn_beta_slow), "YaRN high correction.",
        "LLAMA_ARG_YARN_BETA_SLOW"},
+  }};
+}
+OptionGroup embedding_group(EmbeddingOptions& o) {
+  return {"Embeddings", {
+      {"--embedding, --embeddings", "", flag(o.on),
+       "Give vectors of texts (/v1/embeddings) instead of generating text. For models that are made "
+       "for this. A text may have --ubatch-size tokens.", "LLAMA_ARG_EMBEDDINGS"},
+      {"--rerank, --reranking", "", flag(o.rank),
+       "Say how well documents answer a query (/v1/rerank), with a model that is made for this.",
+       "LLAMA_ARG_RERANKING"},
+      {"--pooling", "KIND", pooling(o.pooling),
+       "How the vectors of a text's tokens become one: none, mean, cls (the first), last or rank.",
+       "LLAMA_ARG_POOLING"},
+      {"--embd-normalize", "N", whole(o.norm, engine::kNoNorm, engine::kNormMax),
+       "The length of vectors: -1 as computed, 0 largest value 32760, 1 taxicab, 2 Euclid, "
+       "N the N-norm."},
   }};
 }
 // clang-format on

@@ -48,8 +48,18 @@ Result<void> read_template(ServeOptions& options, const FileReader& files) {
   return {};
 }
 
+// There are none where nothing is generated, and no kinds of batch to be checked.
+void keep_no_states(ServeOptions& options) {
+  if (options.embedding.rank) options.embedding.pooling = engine::Pooling::kRank;
+  options.reuse.dir = "off";
+  options.reuse.ram_mib = 0;
+  options.drafts.source = DraftSource::kOff;
+  options.compute.check_engine = CheckEngine::kOff;
+}
+
 // Options that depend on each other.
 Result<void> reconcile(ServeOptions& options) {
+  if (options.embedding.asked()) keep_no_states(options);
   options.context.ubatch_size = std::min(options.context.ubatch_size, options.context.batch_size);
   if (options.reuse.grid_step > options.context.ubatch_size) {
     return invalid_argument(

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@
 #include "base/result.h"
 #include "cli/nearest_name.h"  // these two come along, for all commands
 #include "cli/text_wrap.h"
+#include "engine/embedder.h"
 #include "engine/sampling.h"
+#include "engine/vector_norm.h"
 #include "env/log.h"
 #include "state/drafts.h"
 #include "state/tokens.h"
@@ -151,6 +154,16 @@ struct ServerOptions {
   [[nodiscard]] bool asks_for_keys() const { return !api_keys.empty() || !file_keys.empty(); }
 };
 
+// A server that gives vectors instead of text.
+struct EmbeddingOptions {
+  bool on = false;
+  bool rank = false;
+  std::optional<engine::Pooling> pooling;  // nullopt: the model's own
+  int norm = engine::kEuclid;              // engine/vector_norm.h
+
+  [[nodiscard]] bool asked() const { return on || rank; }
+};
+
 // What a chat gets when its request does not say otherwise.
 struct ChatServingOptions {
   std::string chat_template;  // that of chat_template_file included; empty: the model's
@@ -178,6 +191,7 @@ struct ServeOptions {
   ComputeOptions compute;
   RopeOptions rope;
   ServerOptions server;
+  EmbeddingOptions embedding;
   ChatServingOptions chat;
   engine::SamplingParams sampling;  // where a request does not say
   LogOptions log;
