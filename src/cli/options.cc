@@ -57,6 +57,19 @@ void keep_no_states(ServeOptions& options) {
   options.compute.check_engine = CheckEngine::kOff;
 }
 
+// Prompts are cut into chunks of 64 tokens at least (state/grid.h).
+void raise_batch_sizes(ContextOptions& context, std::vector<std::string>& notes) {
+  constexpr TokenPos kLeast = 64;
+  const auto raise = [&](const char* name, TokenPos& size) {
+    if (size >= kLeast) return;
+    notes.push_back(std::string(name) + " " + std::to_string(size) + " is less than a chunk of " +
+                    std::to_string(kLeast) + " tokens, which is used instead");
+    size = kLeast;
+  };
+  raise("--batch-size", context.batch_size);
+  raise("--ubatch-size", context.ubatch_size);
+}
+
 // Options that depend on each other.
 Result<void> reconcile(ServeOptions& options) {
   if (options.embedding.asked()) keep_no_states(options);
@@ -104,6 +117,7 @@ Result<void> complete(const Environment& env, const FileReader& files, const Opt
   ServeOptions& options = parsed.options;
   if (const auto read = read_api_keys(options, files); !read) return read;
   if (const auto read = read_template(options, files); !read) return read;
+  raise_batch_sizes(options.context, parsed.notes);
   if (const auto sound = reconcile(options); !sound) return sound;
   note_open_server(options, parsed.notes);
   note_no_admin(options.server, parsed.notes);

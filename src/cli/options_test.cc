@@ -257,6 +257,8 @@ TEST_F(OptionsTest, TemplateKwargsAreKeptAsJsonText) {
 
 TEST_F(OptionsTest, TheGridFitsTheEnginesStep) {
   EXPECT_EQ(good({"-b", "256"}).context.ubatch_size, 256);
+  EXPECT_EQ(good({"-b", "16"}).context.batch_size, 64) << "the smallest chunk";
+  EXPECT_EQ(good({"-ub", "1"}).context.ubatch_size, 64);
   EXPECT_EQ(good({"-ub", "1024", "--grid-step", "1024"}).reuse.grid_step, 1024);
   EXPECT_NE(bad({"--grid-step", "100"}), "no error");
   EXPECT_NE(bad({"--grid-step", "1024"}).find("more than --ubatch-size 512"), std::string::npos);
