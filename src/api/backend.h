@@ -44,6 +44,8 @@ struct Backend {
   TokenPos batch_tokens = 2048;      // --batch-size
   std::string model_name;            // what responses call it
   std::vector<std::string> aliases;  // further names
+  std::vector<std::string> tags;     // what people call models like it; shown and no more
+  bool shows_slots = true;           // GET /slots
   std::string build;                 // "holdfast 0.1.0"
   std::string fingerprint;           // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
   std::int64_t loaded_at = 0;        // Unix time

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/http_message.h"
+
 namespace holdfast::api {
 namespace {
 
@@ -21,12 +23,6 @@ constexpr std::size_t kLingerBytesMin = 1024 * 1024;
 // which write everything before they read anything get to see the 413.
 std::size_t linger_bytes_max(const HttpServerOptions& options) {
   return std::max<std::size_t>(options.body_bytes_max, kLingerBytesMin);
-}
-
-HttpRequest head_of(const HttpRequestReader& reader, HttpTransport& transport) {
-  HttpRequest head = reader.head();
-  head.peer = transport.peer_name();
-  return head;
 }
 
 HttpResponse no_room_page(const HttpService& service, const HttpRequest& head) {
@@ -107,7 +103,7 @@ asio::awaitable<std::optional<IncomingRequest>> HttpConnection::read_request() {
   if (!complete) co_return std::nullopt;
   IncomingRequest incoming{reader.take(), reader.keep_alive(), reader.is_http10(),
                            std::move(reading.hold)};
-  incoming.request.peer = transport_->peer_name();
+  place(incoming.request);
   co_return incoming;
 }
 
@@ -122,7 +118,7 @@ asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
       reading.refusal = refusal_of(reading);
     }
     if (!reading.refusal && !reading.hold.grow_to(reader.body_bytes())) {
-      reading.refusal = no_room_page(service_, head_of(reader, *transport_));
+      reading.refusal = no_room_page(service_, head_of(reader));
     }
     if (reading.refusal) co_return false;
     if (reader.awaits_continue() && !std::exchange(told_to_continue, true)) {
@@ -134,13 +130,25 @@ asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
     if (!more) co_return false;
   }
   if (!reading.hold.grow_to(reader.body_bytes()))
-    reading.refusal = no_room_page(service_, head_of(reader, *transport_));
+    reading.refusal = no_room_page(service_, head_of(reader));
   co_return !reading.refusal;
+}
+
+// Who sent a request, and where it stands below the prefix.
+void HttpConnection::place(HttpRequest& request) const {
+  request.peer = transport_->peer_name();
+  request.outside = !take_prefix(request.path, service_.options.path_prefix);
+}
+
+HttpRequest HttpConnection::head_of(const HttpRequestReader& reader) const {
+  HttpRequest head = reader.head();
+  place(head);
+  return head;
 }
 
 // Of a request whose body has not come yet, or not all of it.
 std::optional<HttpResponse> HttpConnection::refusal_of(const Reading& reading) const {
-  const HttpRequest head = head_of(reading.reader, *transport_);
+  const HttpRequest head = head_of(reading.reader);
   const auto& refuse = service_.options.refuse_head;
   if (auto refused = refuse ? refuse(head) : std::nullopt) return refused;
   if (reading.hold.could_grow_to(reading.reader.body_bytes_announced())) return std::nullopt;

@@ -212,6 +212,10 @@ HttpResponse show_props(const Backend& backend) {
 }
 
 HttpResponse list_slots(const Backend& backend, const Asker& asker) {
+  if (!backend.shows_slots) {
+    return error_response(
+        {ErrorCode::kUnsupported, "This server was started with --no-slots.", ""});
+  }
   Json slots = Json::array();
   for (const serve::SlotStatus& slot : backend.scheduler->status().slots) {
     if (!asker.sees_all() && slot.client != asker.client) continue;

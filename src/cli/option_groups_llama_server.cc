@@ -30,7 +30,7 @@ OptionGroup no_effect_group() {
       no_effect("--jinja / --no-jinja", "", "chat templates always run through Jinja"),
       no_effect("-cb, --cont-batching / -nocb, --no-cont-batching", "", always),
       no_effect("--metrics", "", always),
-      no_effect("--slots / --no-slots", "", always),
+      no_effect("-bs, --backend-sampling", "", "tokens are chosen on the processor"),
       no_effect("--props", "", always),
       no_effect("--cache-prompt / --no-cache-prompt", "", reuse),
       no_effect("--cache-reuse", "N", reuse),

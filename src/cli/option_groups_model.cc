@@ -88,8 +88,10 @@ OptionGroup model_group(ModelOptions& o) {
        "The model, a GGUF file. Without it Holdfast serves its small pocket model, so that "
        "everything can be tried at once.", "LLAMA_ARG_MODEL"},
       {"-a, --alias", "NAME", list(o.aliases, ListMode::kAppend),
-       "The model's name in the API; several with commas. Default: from the model.",
-       "LLAMA_ARG_ALIAS"},
+       "The model's name in the API; several with commas: the first in the alphabet is its id, the "
+       "others are known too. Default: from the model.", "LLAMA_ARG_ALIAS"},
+      {"--tags", "LIST", list(o.tags, ListMode::kAppend),
+       "What /v1/models shows as the model's tags, with commas.", "LLAMA_ARG_TAGS"},
       {"--mmap / --no-mmap", "", flag(o.mmap), "Map the file into memory rather than read it.",
        "LLAMA_ARG_MMAP"},
       {"--mlock / --no-mlock", "", flag(o.mlock),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/http_server.h"
 #include "cli/option_groups.h"
 #include "cli/option_sources.h"
 #include "cli/text_parts.h"
@@ -91,11 +92,16 @@ Result<void> reconcile(ServeOptions& options) {
   return {};
 }
 
+bool is_local(const std::string& host) {
+  return host.starts_with("127.") || host == "::1" || host == "localhost" ||
+         api::is_unix_socket(host);
+}
+
 void note_open_server(const ServeOptions& options, std::vector<std::string>& notes) {
-  const std::string& host = options.server.host;
-  const bool local = host.starts_with("127.") || host == "::1" || host == "localhost";
-  if (local || options.server.asks_for_keys()) return;
-  notes.push_back("anyone who can reach " + host +
+  const std::vector<std::string>& hosts = options.server.hosts;
+  const auto open = std::ranges::find_if_not(hosts, is_local);
+  if (open == hosts.end() || options.server.asks_for_keys()) return;
+  notes.push_back("anyone who can reach " + *open +
                   " can use this server; --api-key or --api-key-file closes it");
 }
 

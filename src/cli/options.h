@@ -55,6 +55,7 @@ enum class CheckEngine { kOnce, kAlways, kOff };
 struct ModelOptions {
   std::string path;                  // empty: the pocket model
   std::vector<std::string> aliases;  // names in the API; empty: from the model
+  std::vector<std::string> tags;     // shown in the API, and no more
   bool mmap = true;
   bool mlock = false;
   bool warmup = true;
@@ -132,8 +133,8 @@ struct RopeOptions {
 };
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;  // 0: any free one
+  std::vector<std::string> hosts = {"127.0.0.1"};  // HttpServerOptions::hosts
+  std::uint16_t port = 8080;                       // 0: any free one
   std::vector<std::string> api_keys;
   std::string api_key_file;
   std::vector<api::ApiKey> file_keys;  // what api_key_file holds
@@ -142,6 +143,8 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts;  // further names of the server; "*": any
   std::vector<std::string> cors_origins;   // none: pages of other origins are refused
   bool ui = true;                          // the page at GET /
+  bool slots = true;                       // GET /slots
+  std::string api_prefix;                  // HttpServerOptions::path_prefix
   int timeout_s = 3600;                    // of one request, queue included; 0: none
   int queue_max = 256;
   int body_limit_mb = 64;

@@ -136,7 +136,10 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->context_tokens = model_.engine->context_tokens();
   backend->batch_tokens = options_.context.batch_size;
   backend->aliases = aliases;
-  backend->model_name = aliases.empty() ? model_.text->card().name : aliases.front();
+  backend->tags = options_.model.tags;
+  backend->shows_slots = options_.server.slots;
+  backend->model_name =
+      aliases.empty() ? model_.text->card().name : *std::ranges::min_element(aliases);
   backend->build = build_name();
   backend->fingerprint = llama::llama_build_name() + " " + build_name();
   backend->engine = [this] { return engine_.standing(); };
