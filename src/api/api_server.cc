@@ -60,7 +60,7 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/responses", {{"POST", &answer_response}}},
     {"/responses/input_tokens", {{"POST", &count_input_tokens}}},
     {"/models", {{"GET", &list_models}}},
-    {"/props", {{"GET", &show_props}}},
+    {"/props", {{"GET", &show_props}, {"POST", &refuse_props}}},
     {"/slots", {{"GET", &list_slots}}},
     {"/metrics", {{"GET", &show_metrics}}},
     {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},

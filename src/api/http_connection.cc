@@ -25,6 +25,19 @@ std::size_t linger_bytes_max(const HttpServerOptions& options) {
   return std::max<std::size_t>(options.body_bytes_max, kLingerBytesMin);
 }
 
+// Who sent a request, and where it stands below the prefix.
+void place(HttpRequest& request, const HttpService& service, HttpTransport& transport) {
+  request.peer = transport.peer_name();
+  request.outside = !take_prefix(request.path, service.options.path_prefix);
+}
+
+HttpRequest head_of(const HttpRequestReader& reader, const HttpService& service,
+                    HttpTransport& transport) {
+  HttpRequest head = reader.head();
+  place(head, service, transport);
+  return head;
+}
+
 HttpResponse no_room_page(const HttpService& service, const HttpRequest& head) {
   return service.error_page(
       503, "the bodies of all requests together are too large; try again soon", head);
@@ -103,7 +116,7 @@ asio::awaitable<std::optional<IncomingRequest>> HttpConnection::read_request() {
   if (!complete) co_return std::nullopt;
   IncomingRequest incoming{reader.take(), reader.keep_alive(), reader.is_http10(),
                            std::move(reading.hold)};
-  place(incoming.request);
+  place(incoming.request, service_, *transport_);
   co_return incoming;
 }
 
@@ -118,7 +131,7 @@ asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
       reading.refusal = refusal_of(reading);
     }
     if (!reading.refusal && !reading.hold.grow_to(reader.body_bytes())) {
-      reading.refusal = no_room_page(service_, head_of(reader));
+      reading.refusal = no_room_page(service_, head_of(reader, service_, *transport_));
     }
     if (reading.refusal) co_return false;
     if (reader.awaits_continue() && !std::exchange(told_to_continue, true)) {
@@ -130,25 +143,13 @@ asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
     if (!more) co_return false;
   }
   if (!reading.hold.grow_to(reader.body_bytes()))
-    reading.refusal = no_room_page(service_, head_of(reader));
+    reading.refusal = no_room_page(service_, head_of(reader, service_, *transport_));
   co_return !reading.refusal;
-}
-
-// Who sent a request, and where it stands below the prefix.
-void HttpConnection::place(HttpRequest& request) const {
-  request.peer = transport_->peer_name();
-  request.outside = !take_prefix(request.path, service_.options.path_prefix);
-}
-
-HttpRequest HttpConnection::head_of(const HttpRequestReader& reader) const {
-  HttpRequest head = reader.head();
-  place(head);
-  return head;
 }
 
 // Of a request whose body has not come yet, or not all of it.
 std::optional<HttpResponse> HttpConnection::refusal_of(const Reading& reading) const {
-  const HttpRequest head = head_of(reading.reader);
+  const HttpRequest head = head_of(reading.reader, service_, *transport_);
   const auto& refuse = service_.options.refuse_head;
   if (auto refused = refuse ? refuse(head) : std::nullopt) return refused;
   if (reading.hold.could_grow_to(reading.reader.body_bytes_announced())) return std::nullopt;

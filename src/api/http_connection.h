@@ -55,8 +55,6 @@ class HttpConnection {
   boost::asio::awaitable<void> answer_and_close(HttpResponse page);
   void use_buffered(HttpRequestReader& reader);
   [[nodiscard]] std::optional<HttpResponse> refusal_of(const Reading& reading) const;
-  [[nodiscard]] HttpRequest head_of(const HttpRequestReader& reader) const;
-  void place(HttpRequest& request) const;
   void release_buffer();
 
   const std::unique_ptr<HttpTransport> transport_;

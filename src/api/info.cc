@@ -190,6 +190,14 @@ HttpResponse health(const BackendSlot& slot, double worker_ms) {
   return ok(standing_json("ok", pulse, worker_ms));
 }
 
+HttpResponse refuse_props(const Backend&, const HttpRequest&) {
+  return error_response(
+      {ErrorCode::kUnsupported,
+       "Nothing of this server can be changed while it runs. A chat's own settings "
+       "come with its request.",
+       ""});
+}
+
 HttpResponse show_props(const Backend& backend) {
   const engine::ModelCard& card = backend.text->card();
   Json caps = Json::object();

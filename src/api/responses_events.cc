@@ -127,11 +127,9 @@ void ResponseEvents::close(const ResponseState& state, std::string& out,
 
 void ResponseEvents::add(const engine::ReplyDelta& delta, std::string& out,
                          const serve::Timings* timings) {
-  timings_ = timings;
-  if (!delta.reasoning.empty()) add_text(Kind::kReasoning, delta.reasoning, out);
-  if (!delta.content.empty()) add_text(Kind::kMessage, delta.content, out);
+  if (!delta.reasoning.empty()) add_text(Kind::kReasoning, delta.reasoning, timings, out);
+  if (!delta.content.empty()) add_text(Kind::kMessage, delta.content, timings, out);
   if (delta.tool_index) add_call(delta, out);
-  timings_ = nullptr;
 }
 
 bool ResponseEvents::is_open(Kind kind) const { return item_open_ && items_.back().kind == kind; }
@@ -154,11 +152,12 @@ void ResponseEvents::open_text(Kind kind, std::string& out) {
   append_output_part(event.at_part().fields().key("part"), kind, "");
 }
 
-void ResponseEvents::add_text(Kind kind, const std::string& text, std::string& out) {
+void ResponseEvents::add_text(Kind kind, const std::string& text, const serve::Timings* timings,
+                              std::string& out) {
   if (!is_open(kind)) open_text(kind, out);
   items_.back().text += text;
   Event event(*this, std::string(text_event(kind)) + ".delta", out);
-  event.at_part().with(timings_).fields().text("delta", text);
+  event.at_part().with(timings).fields().text("delta", text);
   if (kind == Kind::kMessage) event.fields().raw("logprobs", "[]");
 }
 

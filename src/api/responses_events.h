@@ -65,7 +65,8 @@ class ResponseEvents {
   void open_item(OutputItem item, std::string& out);
   void open_text(OutputItem::Kind kind, std::string& out);
   void open_call(const engine::ReplyDelta& delta, std::string& out);
-  void add_text(OutputItem::Kind kind, const std::string& text, std::string& out);
+  void add_text(OutputItem::Kind kind, const std::string& text, const serve::Timings* timings,
+                std::string& out);
   void add_call(const engine::ReplyDelta& delta, std::string& out);
   void close_text(std::string& out);
   void close_call(std::string& out);
@@ -74,7 +75,6 @@ class ResponseEvents {
   std::set<std::string> custom_tools_;
   MakeId make_id_;
   std::int64_t sequence_ = 0;
-  const serve::Timings* timings_ = nullptr;  // during add()
   std::vector<OutputItem> items_;
   bool item_open_ = false;
   std::optional<std::size_t> call_;  // the engine's number of the call that is open

@@ -53,7 +53,8 @@ OptionGroup server_group(ServerOptions& o) {
        "Show people who open the address in a browser a page: chat, cache, misses, server.",
        "LLAMA_ARG_UI, LLAMA_ARG_WEBUI"},
       {"--api-prefix", "PATH", path_prefix(o.api_prefix),
-       "Answer below this path alone, such as /llm: behind a proxy that gives each server one.",
+       "Answer below this path alone, such as /llm: behind a proxy that gives each server one. The "
+       "page is at /llm/.",
        "LLAMA_ARG_API_PREFIX"},
       {"--slots / --no-slots", "", flag(o.slots), "Answer GET /slots.", "LLAMA_ARG_ENDPOINT_SLOTS"},
       {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
