@@ -125,6 +125,8 @@ struct HttpServerOptions {
       error_page;
 };
 
+// HttpRequest::peer of who comes through a UNIX socket.
+inline constexpr std::string_view kUnixPeer = "unix";
 // A host that ends in ".sock" is a file.
 [[nodiscard]] bool is_unix_socket(std::string_view host);
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "api/http_server.h"
+
 namespace holdfast::api {
 namespace {
 
@@ -148,7 +150,7 @@ std::string HttpTransport::peer_name() {
   error_code error;
   const auto remote = socket().remote_endpoint(error);
   if (error) return {};
-  if (remote.protocol().family() == AF_UNIX) return "unix";
+  if (remote.protocol().family() == AF_UNIX) return std::string(kUnixPeer);
   tcp::endpoint peer;
   std::memcpy(peer.data(), remote.data(), std::min(remote.size(), peer.capacity()));
   const auto address = unmapped(peer.address());

@@ -154,6 +154,7 @@ bool WebRules::from_foreign_page(const HttpRequest& request) const {
 std::optional<HttpResponse> WebRules::refuse(const HttpRequest& request, bool keys_required) const {
   if (!keys_required && !is_preflight(request) && from_foreign_page(request))
     return foreign_page(request);
+  if (request.peer == kUnixPeer) return std::nullopt;  // no name leads there
   const std::string_view name = host_of(request.header("Host"));
   if (keys_required || allows_all_origins() || knows_host(name)) return std::nullopt;
   return unknown_host(request, name);

@@ -12,9 +12,10 @@
 // Host will do, and another origin is answered like everybody. A page that has a key was given it.
 // Without keys both are refused, with a sentence that names the option to allow them.
 //
-// A Host that is an address is always known: rebinding needs a name. A server that listens on
-// more than this machine also knows names that only a local resolver answers (`holdfast` of a
-// container, x.local): who can claim such a name can reach the server without a browser.
+// A Host that is an address is always known: rebinding needs a name. No name leads to a UNIX
+// socket. A server that listens on more than this machine also knows names that only a local
+// resolver answers (`holdfast` of a container, x.local): who can claim such a name can reach the
+// server without a browser.
 //
 // Invariants, verified by the tests of the same numbers (web_rules_test.cc):
 //   WEB-1  without keys, a request whose Host is a name that the server does not know is refused

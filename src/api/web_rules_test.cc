@@ -73,6 +73,15 @@ TEST(WebRules, WEB1AServerForOthersKnowsNamesOfItsNetwork) {
   EXPECT_FALSE(names_are_known({.hosts = {"::1", "/run/holdfast.sock"}}, "holdfast:8080"));
 }
 
+TEST(WebRules, WEB1NoNameLeadsToAUnixSocket) {
+  HttpRequest request = request_of({.host = "holdfast"});
+  EXPECT_TRUE(WebRules({}).refuse(request, false));
+  request.peer = kUnixPeer;
+  EXPECT_FALSE(WebRules({}).refuse(request, false));
+  request.headers.emplace_back("Origin", "https://evil.example");
+  EXPECT_TRUE(WebRules({}).refuse(request, false)) << "a proxy may pass a page's request on";
+}
+
 TEST(WebRules, WEB1WithKeysAnyNameWillDo) {
   EXPECT_EQ(refusal({}, {.host = "evil.example"}, true), "");
 }
