@@ -7,12 +7,13 @@ JOBS ?= $(shell nproc)
 export LLAMA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test agents soak build bench bench-gpu format lint asan tsan clean
+.PHONY: help run test agents peer-test soak build bench bench-gpu format lint asan tsan clean
 
 help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
 	@echo "make test                       build, then run every test"
 	@echo "make agents                     seven real coding agents with the pocket model, in 20 minutes (AGENTS=claude,codex: these; AGENT_SLOW=600: a prompt of 10 minutes)"
+	@echo "make peer-test                  llama-server's own tests against Holdfast, in 5 minutes (PEER='-k rerank': some of them)"
 	@echo "make soak HOURS=6 [SEED=1]      a server under mixed load, kills, a full disk and damaged files; does it grow?"
 	@echo "make build                      leaves build/holdfast"
 	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
@@ -46,6 +47,10 @@ agents:
 	@scripts/setup.sh build test
 	$(call configure,release,all)
 	@scripts/agents.sh build
+
+peer-test: build
+	@scripts/setup.sh peer
+	@scripts/peer_test.sh build/holdfast $(PEER)
 
 soak:
 	@scripts/setup.sh build test

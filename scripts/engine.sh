@@ -4,6 +4,7 @@
 #   scripts/engine.sh prebuilt|cuda|vulkan   the release's own libraries, from npm
 #   scripts/engine.sh source                 built here for this machine's CPU
 #   LLAMA_DIR=DIR scripts/engine.sh source   built from the user's own checkout
+#   scripts/engine.sh tree                   its source, not built (CMakeLists.txt, src/, ...)
 #
 # GGML_* variables of the environment become CMake flags of a source build. OpenMP
 # is off unless GGML_OPENMP=ON: ggml's own threads are as fast on an idle machine
@@ -177,6 +178,11 @@ mapfile -t cmake_flags < <(env | sed -n -E 's/^(GGML_[A-Z0-9_]+=.*)/-D\1/p' | so
 targets="llama llama-common"
 [[ -n ${ENGINE_WITH_PEER:-} ]] && targets+=" llama-server llama-bench llama-quantize"
 
+if [[ $kind == tree ]]; then
+  locked source fetch_source
+  echo "$cache/llama.cpp-$version"
+  exit
+fi
 if [[ -n ${LLAMA_DIR:-} ]]; then
   check_user_tree "$LLAMA_DIR"
   kind=own
@@ -202,6 +208,6 @@ case $kind in
       locked source fetch_source
       locked "$(basename "$prefix")" once_source
     fi ;;
-  *) fail "ENGINE=$kind is unknown; it is one of prebuilt, source, cuda, vulkan." ;;
+  *) fail "ENGINE=$kind is unknown; it is one of prebuilt, source, cuda, vulkan, tree." ;;
 esac
 echo "$prefix"

@@ -49,7 +49,7 @@ async function bundle() {
 function indexPage(named) {
   const names = { APP: 'src/app.tsx', STYLES: 'src/styles/app.css', ICON: 'src/icon.svg' };
   const text = readFileSync(join(here, 'src/index.html'), 'utf8')
-    .replace(/\{(APP|STYLES|ICON)\}/g, (_, name) => `/assets/${named(names[name])}`);
+    .replace(/\{(APP|STYLES|ICON)\}/g, (_, name) => `assets/${named(names[name])}`);
   return { path: '/', contents: Buffer.from(text) };
 }
 

@@ -245,6 +245,14 @@ SpaceKey Asking::space_for(const CompletionOptions& options) const {
 
 asio::awaitable<void> answer(AnswerContext context, const Protocol& protocol,
                              const HttpRequest& request, HttpResponder& responder) {
+  if (context.backend->embeddings != nullptr) {
+    const Error only_vectors{ErrorCode::kUnsupported,
+                             "This server computes embeddings only, because it was started with "
+                             "--embedding or --reranking. Start another one to generate text.",
+                             ""};
+    co_await refuse(protocol, only_vectors, responder);
+    co_return;
+  }
   const auto read = [&] { return protocol.read({*context.backend, request, context.key_name}); };
   auto ready = co_await on_worker(context.worker, read);
   if (ready) {

@@ -10,6 +10,7 @@
 #include "api/client_envelope.h"
 #include "api/client_responder.h"
 #include "api/completions.h"
+#include "api/embeddings.h"
 #include "api/infill.h"
 #include "api/info.h"
 #include "api/messages.h"
@@ -50,12 +51,16 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/completions", {{"POST", &answer_text}}},
     {"/completion", {{"POST", &answer_text}}},
     {"/infill", {{"POST", &answer_infill}}},
+    {"/embeddings", {{"POST", &answer_embeddings}}},
+    {"/embedding", {{"POST", &answer_embeddings}}},
+    {"/rerank", {{"POST", &answer_rerank}}},
+    {"/reranking", {{"POST", &answer_rerank}}},
     {"/messages", {{"POST", &answer_messages}}},
     {"/messages/count_tokens", {{"POST", &count_message_tokens}}},
     {"/responses", {{"POST", &answer_response}}},
     {"/responses/input_tokens", {{"POST", &count_input_tokens}}},
     {"/models", {{"GET", &list_models}}},
-    {"/props", {{"GET", &show_props}}},
+    {"/props", {{"GET", &show_props}, {"POST", &refuse_props}}},
     {"/slots", {{"GET", &list_slots}}},
     {"/metrics", {{"GET", &show_metrics}}},
     {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},
@@ -172,7 +177,7 @@ ApiServer::ApiServer(const ApiOptions& options)
     : entrance_({options.api_keys,
                  options.file_keys,
                  options.api_key_file,
-                 {options.http.host, options.allowed_hosts, options.cors_origins},
+                 {options.http.hosts, options.allowed_hosts, options.cors_origins},
                  options.ui}) {}
 
 ApiServer::~ApiServer() { stop(); }
@@ -189,8 +194,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
     auto refused = self->entrance_.refuse(head);
     if (refused) {
       log_request(head, {.status = refused->status, .why = reason_in(refused->body)});
-      for (auto& header : self->entrance_.web().headers_for(head))
-        refused->headers.push_back(header);
+      for (auto& header : self->entrance_.headers_for(head)) refused->headers.push_back(header);
     }
     return refused;
   };
@@ -213,6 +217,8 @@ void ApiServer::drain() {
 
 void ApiServer::stop() {
   if (http_ != nullptr) http_->stop();
+  const auto backend = backend_.get();
+  if (backend != nullptr && backend->embeddings != nullptr) backend->embeddings->stop();
   workers_.stop();
   files_.join();
 }
@@ -220,14 +226,13 @@ void ApiServer::stop() {
 asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponder& responder) {
   const bool preflight = request.method == "OPTIONS";
   ClientResponder answering(
-      request, responder,
-      preflight ? ClientResponder::Headers{} : entrance_.web().headers_for(request));
+      request, responder, preflight ? ClientResponder::Headers{} : entrance_.headers_for(request));
   if (auto refused = entrance_.refuse(request)) {
     co_await answering.send(std::move(*refused));
     co_return;
   }
   if (preflight) {
-    HttpResponse allowed = entrance_.web().preflight(request);
+    HttpResponse allowed = entrance_.preflight(request);
     co_await answering.send(std::move(allowed));
     co_return;
   }
@@ -242,6 +247,7 @@ asio::awaitable<void> ApiServer::handle(const HttpRequest& request, HttpResponde
 
 std::optional<HttpResponse> ApiServer::answer_at_once(const HttpRequest& request,
                                                       const Asker& asker) const {
+  if (request.outside) return not_found(request);
   const std::string_view path = without_version(request.path);
   if (path == "/health") return health(backend_, worker_probe_.waiting_ms());
   if (asks_for_page(request)) return show_page(request, entrance_.shows_page(), backend_);

@@ -593,6 +593,25 @@ TEST_F(ApiSlots, AFileThatIsNotWholeChangesNothing) {
   EXPECT_EQ(next["usage"]["prompt_tokens_details"]["cached_tokens"], saved["n_saved"]);
 }
 
+TEST(Api, APathBeyondThePrefixIsNotThere) {
+  ApiOptions options;
+  options.http.path_prefix = "/llm";
+  TestServer server(std::move(options));
+  server.load();
+  EXPECT_EQ(server.ask("GET", "/llm/v1/models").status, 200);
+  EXPECT_EQ(server.ask("GET", "/llm/health").status, 200);
+  for (const char* path : {"/v1/models", "/health", "/", "/llmv1/models"})
+    EXPECT_EQ(server.ask("GET", path).status, 404) << path;
+}
+
+TEST(Api, WhatIsNotOfferedSaysSo) {
+  TestServer server;
+  server.settings().shows_slots = false;
+  server.load();
+  EXPECT_EQ(server.ask("GET", "/slots").status, 501);
+  EXPECT_EQ(server.ask("POST", "/props", "{}").status, 501);
+}
+
 TEST(Api, InfoEndpointsAnswer) {
   TestServer server;
   server.load();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/embedding_desk.h"
 #include "api/openai_request.h"
 #include "api/responses_store.h"
 #include "base/hash.h"
@@ -43,6 +44,8 @@ struct Backend {
   TokenPos batch_tokens = 2048;      // --batch-size
   std::string model_name;            // what responses call it
   std::vector<std::string> aliases;  // further names
+  std::vector<std::string> tags;     // what people call models like it; shown and no more
+  bool shows_slots = true;           // GET /slots
   std::string build;                 // "holdfast 0.1.0"
   std::string fingerprint;           // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
   std::int64_t loaded_at = 0;        // Unix time
@@ -57,8 +60,9 @@ struct Backend {
   std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
   std::shared_ptr<tier::FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
   std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();
-  cache::TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
-  cache::AnswerIds* answer_ids = nullptr;  // null: answers get no ids
+  cache::TokenHistory* history = nullptr;     // null: prompts are tokenised from their text alone
+  cache::AnswerIds* answer_ids = nullptr;     // null: answers get no ids
+  std::shared_ptr<EmbeddingDesk> embeddings;  // null: text is generated; else nothing but these
 };
 
 // Where the one backend comes from: absent while the model loads.

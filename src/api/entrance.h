@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/access.h"
@@ -34,7 +35,14 @@ class Entrance {
   [[nodiscard]] std::optional<HttpResponse> refuse(const HttpRequest& request) const;
   // Nobody in particular asks for pages that are open to all.
   [[nodiscard]] Asker who(const HttpRequest& request) const;
-  [[nodiscard]] const WebRules& web() const { return web_; }
+  // See WebRules.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers_for(
+      const HttpRequest& request) const {
+    return web_.headers_for(request, keys_.required());
+  }
+  [[nodiscard]] HttpResponse preflight(const HttpRequest& request) const {
+    return web_.preflight(request, keys_.required());
+  }
   [[nodiscard]] bool shows_page() const { return page_; }
   // Reads the file of keys again, if there is one.
   Result<void> reload_keys() { return keys_.reload(); }

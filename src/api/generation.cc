@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/call_end.h"
+#include "api/openai_prompts.h"
 #include "api/prompt_sections.h"
 #include "api/quoted_chat.h"
 #include "cache/answer_ids.h"
@@ -152,26 +153,6 @@ bool refuse_untokenized(const Backend& backend, const TextPrompt& prompt, Prepar
   };
   const auto* parts = std::get_if<MixedPrompt>(&prompt);
   return parts != nullptr ? std::ranges::any_of(*parts, refused) : refused(prompt);
-}
-
-// What the vocabulary puts before a text stands before the first part only.
-Tokens tokens_of_parts(const engine::TextModel& text, const MixedPrompt& parts) {
-  Tokens tokens;
-  for (const auto& part : parts) {
-    const auto* words = std::get_if<std::string>(&part);
-    const Tokens own =
-        words != nullptr ? text.tokenize(*words, tokens.empty(), true) : std::get<Tokens>(part);
-    tokens.insert(tokens.end(), own.begin(), own.end());
-  }
-  return tokens;
-}
-
-Tokens tokens_of(const engine::TextModel& text, const TextPrompt& prompt) {
-  if (const auto* words = std::get_if<std::string>(&prompt)) {
-    return text.tokenize(*words, true, true);
-  }
-  if (const auto* parts = std::get_if<MixedPrompt>(&prompt)) return tokens_of_parts(text, *parts);
-  return std::get<Tokens>(prompt);
 }
 
 }  // namespace

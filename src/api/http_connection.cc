@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/http_message.h"
+
 namespace holdfast::api {
 namespace {
 
@@ -23,9 +25,16 @@ std::size_t linger_bytes_max(const HttpServerOptions& options) {
   return std::max<std::size_t>(options.body_bytes_max, kLingerBytesMin);
 }
 
-HttpRequest head_of(const HttpRequestReader& reader, HttpTransport& transport) {
+// Who sent a request, and where it stands below the prefix.
+void place(HttpRequest& request, const HttpService& service, HttpTransport& transport) {
+  request.peer = transport.peer_name();
+  request.outside = !take_prefix(request.path, service.options.path_prefix);
+}
+
+HttpRequest head_of(const HttpRequestReader& reader, const HttpService& service,
+                    HttpTransport& transport) {
   HttpRequest head = reader.head();
-  head.peer = transport.peer_name();
+  place(head, service, transport);
   return head;
 }
 
@@ -107,7 +116,7 @@ asio::awaitable<std::optional<IncomingRequest>> HttpConnection::read_request() {
   if (!complete) co_return std::nullopt;
   IncomingRequest incoming{reader.take(), reader.keep_alive(), reader.is_http10(),
                            std::move(reading.hold)};
-  incoming.request.peer = transport_->peer_name();
+  place(incoming.request, service_, *transport_);
   co_return incoming;
 }
 
@@ -122,7 +131,7 @@ asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
       reading.refusal = refusal_of(reading);
     }
     if (!reading.refusal && !reading.hold.grow_to(reader.body_bytes())) {
-      reading.refusal = no_room_page(service_, head_of(reader, *transport_));
+      reading.refusal = no_room_page(service_, head_of(reader, service_, *transport_));
     }
     if (reading.refusal) co_return false;
     if (reader.awaits_continue() && !std::exchange(told_to_continue, true)) {
@@ -134,13 +143,13 @@ asio::awaitable<bool> HttpConnection::read_into(Reading& reading) {
     if (!more) co_return false;
   }
   if (!reading.hold.grow_to(reader.body_bytes()))
-    reading.refusal = no_room_page(service_, head_of(reader, *transport_));
+    reading.refusal = no_room_page(service_, head_of(reader, service_, *transport_));
   co_return !reading.refusal;
 }
 
 // Of a request whose body has not come yet, or not all of it.
 std::optional<HttpResponse> HttpConnection::refusal_of(const Reading& reading) const {
-  const HttpRequest head = head_of(reading.reader, *transport_);
+  const HttpRequest head = head_of(reading.reader, service_, *transport_);
   const auto& refuse = service_.options.refuse_head;
   if (auto refused = refuse ? refuse(head) : std::nullopt) return refused;
   if (reading.hold.could_grow_to(reading.reader.body_bytes_announced())) return std::nullopt;

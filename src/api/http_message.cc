@@ -82,6 +82,16 @@ HttpTarget parse_target(std::string_view target) {
   return parsed;
 }
 
+bool take_prefix(std::string& path, std::string_view prefix) {
+  if (prefix.empty()) return true;
+  if (!path.starts_with(prefix)) return false;
+  const std::string_view rest = std::string_view(path).substr(prefix.size());
+  if (!rest.empty() && rest.front() != '/') return false;
+  path.erase(0, prefix.size());
+  if (path.empty()) path = "/";
+  return true;
+}
+
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, ascii_lower, ascii_lower);
 }

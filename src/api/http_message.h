@@ -21,6 +21,9 @@ struct HttpTarget {
 // Takes both forms of a request target: `/a?b` and `http://host/a?b`.
 [[nodiscard]] HttpTarget parse_target(std::string_view target);
 
+// "/v1/models" of "/llm/v1/models", "/" of "/llm". False: the path does not begin with the prefix.
+[[nodiscard]] bool take_prefix(std::string& path, std::string_view prefix);
+
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
 
 // How the receiver finds the end of the body.

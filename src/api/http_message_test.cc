@@ -25,6 +25,18 @@ TEST(HttpMessage, TargetsOfAllForms) {
   EXPECT_EQ("u=http://x/y", parse_target("/a?u=http://x/y").query);
 }
 
+TEST(HttpMessage, APrefixIsTakenAtASlash) {
+  const auto rest = [](std::string path, const char* prefix) {
+    return take_prefix(path, prefix) ? path : "outside";
+  };
+  EXPECT_EQ(rest("/llm/v1/models", "/llm"), "/v1/models");
+  EXPECT_EQ(rest("/llm", "/llm"), "/");
+  EXPECT_EQ(rest("/llm/", "/llm"), "/");
+  EXPECT_EQ(rest("/llmv1", "/llm"), "outside");
+  EXPECT_EQ(rest("/v1/models", "/llm"), "outside");
+  EXPECT_EQ(rest("/v1/models", ""), "/v1/models");
+}
+
 TEST(HttpMessage, QueryValueFindsWholeNamesOnly) {
   HttpRequest request;
   request.query = "ab=1&b=2&&c&b=3&%64=4";

@@ -4,20 +4,22 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 
 #include "api/http_connections.h"
+#include "api/http_listener.h"
 #include "api/http_service.h"
 #include "api/http_transport.h"
 #include "base/check.h"
@@ -27,7 +29,6 @@ namespace holdfast::api {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -35,8 +36,6 @@ using std::chrono::steady_clock;
 
 // Timeouts are given in seconds; this is how exactly they are kept.
 constexpr milliseconds kSweepPeriod{100};
-// Out of descriptors, accepting again at once would fail again at once.
-constexpr milliseconds kAcceptPause{100};
 // Handlers get this long to end by themselves after stop().
 constexpr seconds kStopPatience{5};
 // A client that vanished without a word while it waits is noticed within
@@ -57,11 +56,15 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void set_option(tcp::socket& socket, int level, int name, int value) {
+void set_option(HttpSocket& socket, int level, int name, int value) {
   ::setsockopt(socket.native_handle(), level, name, &value, sizeof(value));
 }
 
-void configure_socket(tcp::socket& socket, milliseconds write_timeout) {
+// The other end of a UNIX socket is on this machine: its going is seen at once.
+void configure_socket(HttpSocket& socket, milliseconds write_timeout) {
+  error_code error;
+  const auto local = socket.local_endpoint(error);
+  if (error || local.protocol().family() == AF_UNIX) return;
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
@@ -103,16 +106,16 @@ class BeastHttpServer final : public HttpServer {
   std::size_t connection_count() const override { return connections_.count(); }
 
  private:
-  Result<void> bind(const tcp::endpoint& endpoint);
-  asio::awaitable<void> accept_all();
-  void admit(tcp::socket socket);
+  Result<void> listen_everywhere();
+  asio::awaitable<void> accept_all(HttpListener& listener);
+  void admit(HttpSocket socket);
   asio::awaitable<void> sweep();
   void drain_here();
   void stop_here();
 
   HttpService service_;
   asio::io_context io_{1};
-  tcp::acceptor acceptor_{io_};
+  std::list<HttpListener> listeners_;
   std::uint16_t port_ = 0;
   std::thread thread_;
   std::once_flag stop_once_;
@@ -129,57 +132,41 @@ class BeastHttpServer final : public HttpServer {
 // -------------------------------------------------------------- listening
 
 Result<void> BeastHttpServer::open() {
-  const HttpServerOptions& options = service_.options;
-  const std::string where = options.host + ":" + std::to_string(options.port);
-  if (options.tls) {
-    auto loaded = load_tls(*options.tls);
+  if (service_.options.tls) {
+    auto loaded = load_tls(*service_.options.tls);
     if (!loaded) return loaded.error();
     tls_ = std::move(*loaded);
   }
-  error_code error;
-  const auto found = tcp::resolver(io_).resolve(options.host, std::to_string(options.port),
-                                                tcp::resolver::passive, error);
-  if (error) return io_error("cannot resolve " + where, error);
-  if (auto bound = bind(found.begin()->endpoint()); !bound) {
-    return Error{ErrorCode::kIo, "cannot listen on " + where + ": " + bound.error().message, {}};
-  }
+  if (auto listening = listen_everywhere(); !listening) return listening.error();
   raise_descriptor_limit();
   return {};
 }
 
-Result<void> BeastHttpServer::bind(const tcp::endpoint& endpoint) {
-  try {
-    acceptor_.open(endpoint.protocol());
-    acceptor_.set_option(tcp::acceptor::reuse_address(true));
-    if (endpoint.address().is_v6()) acceptor_.set_option(asio::ip::v6_only(false));
-    acceptor_.bind(endpoint);
-    acceptor_.listen(tcp::acceptor::max_listen_connections);
-    port_ = acceptor_.local_endpoint().port();
-    return {};
-  } catch (const boost::system::system_error& failure) {
-    return Error{ErrorCode::kIo, failure.code().message(), {}};
+Result<void> BeastHttpServer::listen_everywhere() {
+  const HttpServerOptions& options = service_.options;
+  CHECK(!options.hosts.empty());
+  const bool one_address = std::ranges::count_if(options.hosts, std::not_fn(is_unix_socket)) == 1;
+  port_ = options.port;
+  for (const std::string& host : options.hosts) {
+    HttpListener& listener = listeners_.emplace_back(io_);
+    if (auto opened = listener.open({host, port_, one_address}); !opened) return opened.error();
+    if (listener.port() != 0) port_ = listener.port();  // a free one is free once
   }
+  if (std::ranges::all_of(options.hosts, is_unix_socket)) port_ = 0;
+  return {};
 }
 
-asio::awaitable<void> BeastHttpServer::accept_all() {
-  asio::steady_timer pause(io_);
+asio::awaitable<void> BeastHttpServer::accept_all(HttpListener& listener) {
   for (;;) {
-    error_code error;
-    auto socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
-    if (!acceptor_.is_open()) co_return;  // even if one more came in just before
-    if (!error) {
-      admit(std::move(socket));
-    } else if (error != asio::error::connection_aborted) {
-      env::Log::warn("cannot accept a connection", {{"error", error.message()}});
-      pause.expires_after(kAcceptPause);
-      co_await pause.async_wait(asio::use_awaitable);
-    }
+    auto socket = co_await listener.accept();
+    if (!socket) co_return;
+    admit(std::move(*socket));
   }
 }
 
 // ------------------------------------------------------------ connections
 
-void BeastHttpServer::admit(tcp::socket socket) {
+void BeastHttpServer::admit(HttpSocket socket) {
   if (!connections_.has_room()) return;
   configure_socket(socket, service_.options.write_timeout);
   connections_.admit(tls_ ? tls_transport(std::move(socket), tls_)
@@ -201,7 +188,8 @@ asio::awaitable<void> BeastHttpServer::sweep() {
 
 void BeastHttpServer::start() {
   CHECK(!thread_.joinable());
-  asio::co_spawn(io_, accept_all(), asio::detached);
+  for (HttpListener& listener : listeners_)
+    asio::co_spawn(io_, accept_all(listener), asio::detached);
   asio::co_spawn(io_, sweep(), asio::detached);
   thread_ = std::thread([this] { io_.run(); });
 }
@@ -220,8 +208,7 @@ void BeastHttpServer::drain() {
 
 void BeastHttpServer::drain_here() {
   service_.draining = true;
-  error_code ignored;
-  acceptor_.close(ignored);
+  for (HttpListener& listener : listeners_) listener.close();
   connections_.drain();
 }
 
@@ -242,6 +229,8 @@ void BeastHttpServer::stop_here() {
 }
 
 }  // namespace
+
+bool is_unix_socket(std::string_view host) { return host.ends_with(".sock"); }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(HttpServerOptions options,
                                                        HttpHandler handler) {

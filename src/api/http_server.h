@@ -1,4 +1,4 @@
-// HttpServer: HTTP/1.1 over TCP or TLS, every connection a coroutine on one
+// HttpServer: HTTP/1.1 over TCP, UNIX sockets or TLS, every connection a coroutine on one
 // I/O thread. It knows nothing of models; handlers do.
 //
 // Limits are part of the contract, so that no client can hold more than its share:
@@ -37,7 +37,9 @@ struct HttpRequest {
   // In order of arrival, but repetitions of a name stand together.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  std::string peer;  // "127.0.0.1:51234"
+  std::string peer;  // "127.0.0.1:51234", "unix"
+  // Not below HttpServerOptions::path_prefix, which `path` is without otherwise.
+  bool outside = false;
 
   // Value of a header, case-insensitive; empty when absent.
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -99,8 +101,10 @@ struct TlsFiles {
 };
 
 struct HttpServerOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;  // 0: any free port, see HttpServer::port()
+  // Addresses, and paths of UNIX sockets (is_unix_socket). At least one.
+  std::vector<std::string> hosts = {"127.0.0.1"};
+  std::uint16_t port = 8080;  // of all addresses; 0: any free port, see HttpServer::port()
+  std::string path_prefix;    // "/llm": what every path begins with; empty: nothing
   std::size_t header_bytes_max = 64 * 1024;
   std::uint64_t body_bytes_max = 64ULL * 1024 * 1024;
   std::uint64_t bodies_bytes_max = 256ULL * 1024 * 1024;  // of all requests together
@@ -121,6 +125,11 @@ struct HttpServerOptions {
       error_page;
 };
 
+// HttpRequest::peer of who comes through a UNIX socket.
+inline constexpr std::string_view kUnixPeer = "unix";
+// A host that ends in ".sock" is a file.
+[[nodiscard]] bool is_unix_socket(std::string_view host);
+
 class HttpServer {
  public:
   // Binds and listens; nothing is accepted before start(). An address in use or
@@ -130,7 +139,7 @@ class HttpServer {
                                                                   HttpHandler handler);
   virtual ~HttpServer() = default;
 
-  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  [[nodiscard]] virtual std::uint16_t port() const = 0;  // 0: there are UNIX sockets alone
   // Executor of the I/O thread: where handlers run and where others may post work
   // that neither blocks nor throws.
   [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;

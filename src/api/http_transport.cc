@@ -2,11 +2,16 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstring>
 #include <utility>
+
+#include "api/http_server.h"
 
 namespace holdfast::api {
 namespace {
@@ -25,7 +30,7 @@ asio::ip::address unmapped(const asio::ip::address& address) {
 
 class PlainTransport final : public HttpTransport {
  public:
-  explicit PlainTransport(tcp::socket socket) : socket_(std::move(socket)) {}
+  explicit PlainTransport(HttpSocket socket) : socket_(std::move(socket)) {}
 
   asio::awaitable<bool> handshake() override { co_return true; }
 
@@ -42,15 +47,15 @@ class PlainTransport final : public HttpTransport {
   }
 
  private:
-  tcp::socket& socket() override { return socket_; }
+  HttpSocket& socket() override { return socket_; }
   asio::awaitable<void> say_goodbye() override { co_return; }
 
-  tcp::socket socket_;
+  HttpSocket socket_;
 };
 
 class TlsTransport final : public HttpTransport {
  public:
-  TlsTransport(tcp::socket socket, std::shared_ptr<asio::ssl::context> context)
+  TlsTransport(HttpSocket socket, std::shared_ptr<asio::ssl::context> context)
       : context_(std::move(context)), stream_(std::move(socket), *context_) {}
 
   asio::awaitable<bool> handshake() override {
@@ -73,7 +78,7 @@ class TlsTransport final : public HttpTransport {
   }
 
  private:
-  tcp::socket& socket() override { return stream_.next_layer(); }
+  HttpSocket& socket() override { return stream_.next_layer(); }
 
   asio::awaitable<void> say_goodbye() override {
     if (!shaken_) co_return;
@@ -82,7 +87,7 @@ class TlsTransport final : public HttpTransport {
   }
 
   const std::shared_ptr<asio::ssl::context> context_;  // the server may have another by now
-  asio::ssl::stream<tcp::socket> stream_;
+  asio::ssl::stream<HttpSocket> stream_;
   bool shaken_ = false;
 };
 
@@ -92,7 +97,7 @@ asio::awaitable<void> HttpTransport::close_lingering(std::size_t bytes_max, Dura
   set_deadline(patience);
   if (is_open()) co_await say_goodbye();
   error_code error;
-  if (is_open()) socket().shutdown(tcp::socket::shutdown_send, error);
+  if (is_open()) socket().shutdown(asio::socket_base::shutdown_send, error);
   if (is_open() && !error) co_await drop_incoming(bytes_max);
   close();
 }
@@ -131,7 +136,7 @@ void HttpTransport::expire(TimePoint now) {
 
 asio::awaitable<bool> HttpTransport::wait_readable() {
   error_code error;
-  co_await socket().async_wait(tcp::socket::wait_read, report_to(error));
+  co_await socket().async_wait(asio::socket_base::wait_read, report_to(error));
   co_return !error;
 }
 
@@ -143,18 +148,21 @@ bool HttpTransport::peer_has_left() {
 
 std::string HttpTransport::peer_name() {
   error_code error;
-  const tcp::endpoint peer = socket().remote_endpoint(error);
+  const auto remote = socket().remote_endpoint(error);
   if (error) return {};
+  if (remote.protocol().family() == AF_UNIX) return std::string(kUnixPeer);
+  tcp::endpoint peer;
+  std::memcpy(peer.data(), remote.data(), std::min(remote.size(), peer.capacity()));
   const auto address = unmapped(peer.address());
   const std::string host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
   return host + ":" + std::to_string(peer.port());
 }
 
-std::unique_ptr<HttpTransport> plain_transport(tcp::socket socket) {
+std::unique_ptr<HttpTransport> plain_transport(HttpSocket socket) {
   return std::make_unique<PlainTransport>(std::move(socket));
 }
 
-std::unique_ptr<HttpTransport> tls_transport(tcp::socket socket,
+std::unique_ptr<HttpTransport> tls_transport(HttpSocket socket,
                                              std::shared_ptr<asio::ssl::context> context) {
   return std::make_unique<TlsTransport>(std::move(socket), std::move(context));
 }

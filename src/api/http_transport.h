@@ -12,7 +12,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -23,6 +23,9 @@ class context;
 }
 
 namespace holdfast::api {
+
+// Of TCP or of a UNIX socket.
+using HttpSocket = boost::asio::generic::stream_protocol::socket;
 
 class HttpTransport {
  public:
@@ -68,7 +71,7 @@ class HttpTransport {
   [[nodiscard]] boost::asio::any_io_executor executor() { return socket().get_executor(); }
 
  protected:
-  [[nodiscard]] virtual boost::asio::ip::tcp::socket& socket() = 0;
+  [[nodiscard]] virtual HttpSocket& socket() = 0;
   // Tells the peer, above TCP, that no more bytes will come.
   virtual boost::asio::awaitable<void> say_goodbye() = 0;
 
@@ -79,8 +82,8 @@ class HttpTransport {
   bool expired_ = false;
 };
 
-[[nodiscard]] std::unique_ptr<HttpTransport> plain_transport(boost::asio::ip::tcp::socket socket);
+[[nodiscard]] std::unique_ptr<HttpTransport> plain_transport(HttpSocket socket);
 [[nodiscard]] std::unique_ptr<HttpTransport> tls_transport(
-    boost::asio::ip::tcp::socket socket, std::shared_ptr<boost::asio::ssl::context> context);
+    HttpSocket socket, std::shared_ptr<boost::asio::ssl::context> context);
 
 }  // namespace holdfast::api

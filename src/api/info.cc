@@ -190,6 +190,14 @@ HttpResponse health(const BackendSlot& slot, double worker_ms) {
   return ok(standing_json("ok", pulse, worker_ms));
 }
 
+HttpResponse refuse_props(const Backend&, const HttpRequest&) {
+  return error_response(
+      {ErrorCode::kUnsupported,
+       "Nothing of this server can be changed while it runs. A chat's own settings "
+       "come with its request.",
+       ""});
+}
+
 HttpResponse show_props(const Backend& backend) {
   const engine::ModelCard& card = backend.text->card();
   Json caps = Json::object();
@@ -212,6 +220,10 @@ HttpResponse show_props(const Backend& backend) {
 }
 
 HttpResponse list_slots(const Backend& backend, const Asker& asker) {
+  if (!backend.shows_slots) {
+    return error_response(
+        {ErrorCode::kUnsupported, "This server was started with --no-slots.", ""});
+  }
   Json slots = Json::array();
   for (const serve::SlotStatus& slot : backend.scheduler->status().slots) {
     if (!asker.sees_all() && slot.client != asker.client) continue;

@@ -329,8 +329,24 @@ std::string active_session_metrics(std::size_t sessions) {
   return out.take();
 }
 
+namespace {
+
+// Texts that are embedded are read as prompts are.
+serve::SchedulerStatus status_with_embeddings(const Backend& backend) {
+  serve::SchedulerStatus status = backend.scheduler->status();
+  if (backend.embeddings == nullptr) return status;
+  const EmbeddingDesk::Counts counts = backend.embeddings->counts();
+  status.queued += counts.requests;
+  status.prompt_tokens += counts.tokens;
+  status.prompt_seconds += counts.seconds;
+  status.decode_steps += counts.steps;
+  return status;
+}
+
+}  // namespace
+
 HttpResponse show_metrics(const Backend& backend) {
-  std::string text = metrics_text(backend.scheduler->status(),
+  std::string text = metrics_text(status_with_embeddings(backend),
                                   backend.scheduler->cache_commands().status(), backend.engine());
   const auto lately = std::chrono::system_clock::now().time_since_epoch() - kSessionActive;
   text += active_session_metrics(backend.scheduler->receipts().sessions_since(

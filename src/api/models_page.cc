@@ -29,7 +29,7 @@ Json model_meta(const Backend& backend) {
 Json openai_entry(const Backend& backend, const std::string& id) {
   return {{"id", id},
           {"aliases", model_names(backend)},
-          {"tags", Json::array()},
+          {"tags", backend.tags},
           {"object", "model"},
           {"created", backend.loaded_at},
           {"owned_by", "holdfast"},

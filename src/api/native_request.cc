@@ -31,7 +31,7 @@ NativeRequest read_native_settings(const JsonFields& body, const ChatDefaults& d
 Result<NativeRequest> decode_native_request(std::string_view json, const ChatDefaults& defaults) {
   return decode_object<NativeRequest>(json, [&](const JsonFields& body) {
     NativeRequest request = read_native_settings(body, defaults);
-    request.text.prompts = read_prompts(body, defaults);
+    request.text.prompts = read_prompts(body, "prompt", defaults.prompts_max, defaults);
     return request;
   });
 }

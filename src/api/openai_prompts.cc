@@ -73,23 +73,43 @@ TextPrompt read_prompt(const Json& value, const std::string& path, const ChatDef
   return std::string();
 }
 
+// What the vocabulary puts before a text stands before the first part only.
+Tokens tokens_of_parts(const engine::TextModel& text, const MixedPrompt& parts) {
+  Tokens tokens;
+  for (const auto& part : parts) {
+    const auto* words = std::get_if<std::string>(&part);
+    const Tokens own =
+        words != nullptr ? text.tokenize(*words, tokens.empty(), true) : std::get<Tokens>(part);
+    tokens.insert(tokens.end(), own.begin(), own.end());
+  }
+  return tokens;
+}
+
 }  // namespace
 
-std::vector<TextPrompt> read_prompts(const JsonFields& body, const ChatDefaults& defaults) {
+std::vector<TextPrompt> read_prompts(const JsonFields& body, const std::string& name,
+                                     std::size_t count_max, const ChatDefaults& defaults) {
   std::vector<TextPrompt> prompts;
-  const Json* value = body.find("prompt");
+  const Json* value = body.find(name);
   if (value == nullptr || (value->is_array() && value->empty())) {
-    body.fail("prompt", "is required");
+    body.fail(name, "is required");
   } else if (!value->is_array() || starts_with_token(*value) || is_mixed(*value)) {
-    prompts.push_back(read_prompt(*value, "prompt", defaults, body.error()));
-  } else if (value->size() > defaults.prompts_max) {
-    body.fail("prompt", "may hold at most " + std::to_string(defaults.prompts_max) + " prompts");
+    prompts.push_back(read_prompt(*value, name, defaults, body.error()));
+  } else if (value->size() > count_max) {
+    body.fail(name, "may hold at most " + std::to_string(count_max) + " texts");
   } else {
     for (std::size_t i = 0; i < value->size(); ++i)
-      prompts.push_back(
-          read_prompt((*value)[i], element_path("prompt", i), defaults, body.error()));
+      prompts.push_back(read_prompt((*value)[i], element_path(name, i), defaults, body.error()));
   }
   return prompts;
+}
+
+Tokens tokens_of(const engine::TextModel& text, const TextPrompt& prompt) {
+  if (const auto* words = std::get_if<std::string>(&prompt)) {
+    return text.tokenize(*words, true, true);
+  }
+  if (const auto* parts = std::get_if<MixedPrompt>(&prompt)) return tokens_of_parts(text, *parts);
+  return std::get<Tokens>(prompt);
 }
 
 }  // namespace holdfast::api

@@ -148,7 +148,7 @@ Result<ChatRequest> decode_chat_request(std::string_view json, const ChatDefault
 Result<TextRequest> decode_text_request(std::string_view json, const ChatDefaults& defaults) {
   return decode_object<TextRequest>(json, [&](const JsonFields& body) {
     TextRequest request = read_text_settings(body, defaults);
-    request.prompts = read_prompts(body, defaults);
+    request.prompts = read_prompts(body, "prompt", defaults.prompts_max, defaults);
     return request;
   });
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/json_fields.h"
+#include "api/openai_objects.h"
 #include "base/check.h"
 
 namespace holdfast::api {
@@ -63,6 +64,12 @@ class ResponseEvents::Event {
 
   ObjectWriter& fields() { return *fields_; }
 
+  // llama-server's, where there are any.
+  Event& with(const serve::Timings* timings) {
+    if (timings != nullptr) append_timings(fields_->key("timings"), *timings);
+    return *this;
+  }
+
   // Where the last item stands.
   Event& at_index() {
     fields_->integer("output_index", static_cast<std::int64_t>(events_.items_.size()) - 1);
@@ -102,17 +109,26 @@ void ResponseEvents::in_progress(std::string& out) {
   Event(*this, "response.in_progress", out).fields().raw("response", response_json(head_, {}));
 }
 
-void ResponseEvents::close(const ResponseState& state, std::string& out) {
+void ResponseEvents::in_progress(const serve::PromptProgress& progress,
+                                 const serve::Timings* timings, std::string& out) {
+  Event event(*this, "response.in_progress", out);
+  event.fields().raw("response", response_json(head_, {}));
+  append_progress(event.with(timings).fields().key("prompt_progress"), progress);
+}
+
+void ResponseEvents::close(const ResponseState& state, std::string& out,
+                           const serve::Timings* timings) {
   CHECK(!item_open_);
   const std::string type = "response." + std::string(state.status);
-  Event(*this, type, out).fields().raw("response", response_json(head_, state));
+  Event(*this, type, out).with(timings).fields().raw("response", response_json(head_, state));
 }
 
 // --- items -------------------------------------------------------------------------
 
-void ResponseEvents::add(const engine::ReplyDelta& delta, std::string& out) {
-  if (!delta.reasoning.empty()) add_text(Kind::kReasoning, delta.reasoning, out);
-  if (!delta.content.empty()) add_text(Kind::kMessage, delta.content, out);
+void ResponseEvents::add(const engine::ReplyDelta& delta, std::string& out,
+                         const serve::Timings* timings) {
+  if (!delta.reasoning.empty()) add_text(Kind::kReasoning, delta.reasoning, timings, out);
+  if (!delta.content.empty()) add_text(Kind::kMessage, delta.content, timings, out);
   if (delta.tool_index) add_call(delta, out);
 }
 
@@ -136,11 +152,12 @@ void ResponseEvents::open_text(Kind kind, std::string& out) {
   append_output_part(event.at_part().fields().key("part"), kind, "");
 }
 
-void ResponseEvents::add_text(Kind kind, const std::string& text, std::string& out) {
+void ResponseEvents::add_text(Kind kind, const std::string& text, const serve::Timings* timings,
+                              std::string& out) {
   if (!is_open(kind)) open_text(kind, out);
   items_.back().text += text;
   Event event(*this, std::string(text_event(kind)) + ".delta", out);
-  event.at_part().fields().text("delta", text);
+  event.at_part().with(timings).fields().text("delta", text);
   if (kind == Kind::kMessage) event.fields().raw("logprobs", "[]");
 }
 

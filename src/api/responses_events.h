@@ -29,6 +29,7 @@
 
 #include "api/responses_object.h"
 #include "engine/text.h"
+#include "serve/request.h"
 
 namespace holdfast::api {
 
@@ -41,11 +42,17 @@ class ResponseEvents {
 
   void open(std::string& out);
   void in_progress(std::string& out);
-  void add(const engine::ReplyDelta& delta, std::string& out);
+  // The same with llama-server's fields: how much of the prompt is read; `timings`: null or of
+  // that.
+  void in_progress(const serve::PromptProgress& progress, const serve::Timings* timings,
+                   std::string& out);
+  // `timings`: null, or shown with each event about text.
+  void add(const engine::ReplyDelta& delta, std::string& out,
+           const serve::Timings* timings = nullptr);
   // The last item ends with `status`: completed or incomplete.
   void close_item(std::string_view status, std::string& out);
-  // REQUIRES: the last item is closed.
-  void close(const ResponseState& state, std::string& out);
+  // REQUIRES: the last item is closed. `timings`: null, or those of the whole answer.
+  void close(const ResponseState& state, std::string& out, const serve::Timings* timings = nullptr);
 
   [[nodiscard]] const ResponseHead& head() const { return head_; }
   [[nodiscard]] const std::vector<OutputItem>& items() const { return items_; }
@@ -58,7 +65,8 @@ class ResponseEvents {
   void open_item(OutputItem item, std::string& out);
   void open_text(OutputItem::Kind kind, std::string& out);
   void open_call(const engine::ReplyDelta& delta, std::string& out);
-  void add_text(OutputItem::Kind kind, const std::string& text, std::string& out);
+  void add_text(OutputItem::Kind kind, const std::string& text, const serve::Timings* timings,
+                std::string& out);
   void add_call(const engine::ReplyDelta& delta, std::string& out);
   void close_text(std::string& out);
   void close_call(std::string& out);

@@ -162,6 +162,22 @@ TEST(ResponseEvents, TextAfterACallIsANewItem) {
   EXPECT_EQ(written.events().items()[2].status, "incomplete") << "REV-2";
 }
 
+TEST(ResponseEvents, LlamaServersFieldsComeWhereTheyWereAskedFor) {
+  Written written;
+  std::string out;
+  const serve::Timings timings{.prompt_tokens = 7};
+  written.events().in_progress({.total = 9, .cached = 2, .processed = 5}, &timings, out);
+  written.events().add({.content = "x"}, out, &timings);
+  written.events().add({.content = "y"}, out);
+  const auto count = [&](const std::string& part) {
+    std::size_t found = 0;
+    for (auto at = out.find(part); at != out.npos; at = out.find(part, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(R"("prompt_progress":{"total":9,"cache":2,"processed":5)"), 1U) << out;
+  EXPECT_EQ(count(R"("timings":{)"), 2U) << out;
+}
+
 TEST(ResponseEvents, TheEndCarriesOutputAndUsage) {
   Written written;
   written.say("x").close_item("completed");

@@ -104,9 +104,16 @@ std::string ResponsesStyle::whole() {
 
 // --- streams -------------------------------------------------------------------------
 
-void ResponsesStyle::on_deltas(std::size_t, const Deltas& deltas, const serve::Timings*,
+void ResponsesStyle::on_progress(std::size_t, const serve::PromptProgress& progress,
+                                 std::string& out) {
+  const serve::Timings timings = progress.timings();
+  events_.in_progress(progress, shows_timings() ? &timings : nullptr, out);
+}
+
+void ResponsesStyle::on_deltas(std::size_t, const Deltas& deltas, const serve::Timings* timings,
                                std::string& out) {
-  for (const engine::ReplyDelta& delta : deltas) events_.add(delta, out);
+  for (const engine::ReplyDelta& delta : deltas)
+    events_.add(delta, out, shows_timings() ? timings : nullptr);
 }
 
 void ResponsesStyle::on_finished(std::size_t, std::string& out) {
@@ -116,7 +123,7 @@ void ResponsesStyle::on_finished(std::size_t, std::string& out) {
 void ResponsesStyle::end(std::string& out) {
   const std::string receipt = receipts_json(answer_);
   const ResponseState state = final_state(receipt);
-  events_.close(state, out);
+  events_.close(state, out, shows_timings() ? &reader().finished()->timings : nullptr);
   if (store_) store(response_json(events_.head(), state));
 }
 

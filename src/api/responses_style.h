@@ -24,7 +24,8 @@ class ResponsesStyle final : public AnswerStyle {
     return error.code == ErrorCode::kContextExceeded;
   }
   void begin(std::string& out) override { events_.open(out); }
-  void on_progress(std::size_t, const serve::PromptProgress&, std::string&) override {}
+  void on_progress(std::size_t choice, const serve::PromptProgress& progress,
+                   std::string& out) override;
   void on_deltas(std::size_t choice, const Deltas& deltas, const serve::Timings* timings,
                  std::string& out) override;
   void on_finished(std::size_t choice, std::string& out) override;
@@ -37,6 +38,7 @@ class ResponsesStyle final : public AnswerStyle {
   [[nodiscard]] const ChoiceReader& reader() const { return answer_.readers.front(); }
   [[nodiscard]] bool complete() const;
   [[nodiscard]] ResponseUsage usage() const;
+  [[nodiscard]] bool shows_timings() const { return answer_.options.timings_per_token; }
   [[nodiscard]] ResponseState final_state(const std::string& receipt) const;
   void store(const std::string& response) const;
 

@@ -197,6 +197,10 @@ asio::awaitable<HttpResponse> erase(Deed deed) {
     ObjectWriter object(response.body);
     object.integer("id_slot", deed.order.slot.value);
     object.integer("n_erased", *erased);
+    object.text(
+        "note",
+        "The slot is empty. What memory and disk know of the conversation stays, and is used "
+        "when it returns; DELETE /cache forgets all of yours.");
   }
   co_return response;
 }

@@ -117,12 +117,15 @@ HttpResponse foreign_page(const HttpRequest& request) {
 WebRules::WebRules(WebOptions options)
     : options_(std::move(options)),
       own_name_(machine_name()),
-      local_(is_this_machine(options_.host)) {}
+      local_(std::ranges::all_of(options_.hosts, [](const std::string& host) {
+        return is_unix_socket(host) || is_this_machine(host);
+      })) {}
 
 bool WebRules::knows_host(std::string_view name) const {
   const auto is = [&](std::string_view known) { return equals_ignoring_case(name, known); };
   if (name.empty() || is_localhost(name) || address_of(name)) return true;
-  if (is(options_.host) || is(own_name_) || is(own_name_ + ".local")) return true;
+  if (is(own_name_) || is(own_name_ + ".local")) return true;
+  if (std::ranges::any_of(options_.hosts, is)) return true;
   if (!local_ && is_local_name(name)) return true;
   return std::ranges::any_of(options_.allowed_hosts, [&](const std::string& known) {
     return known == "*" || is(host_of(known));
@@ -149,27 +152,44 @@ bool WebRules::from_foreign_page(const HttpRequest& request) const {
 }
 
 std::optional<HttpResponse> WebRules::refuse(const HttpRequest& request, bool keys_required) const {
-  const bool foreign = from_foreign_page(request);
-  if (foreign && (!keys_required || is_preflight(request))) return foreign_page(request);
+  if (!keys_required && !is_preflight(request) && from_foreign_page(request))
+    return foreign_page(request);
+  if (request.peer == kUnixPeer) return std::nullopt;  // no name leads there
   const std::string_view name = host_of(request.header("Host"));
   if (keys_required || allows_all_origins() || knows_host(name)) return std::nullopt;
   return unknown_host(request, name);
 }
 
-std::vector<std::pair<std::string, std::string>> WebRules::headers_for(
-    const HttpRequest& request) const {
+// A preflight carries no key; what follows it must.
+bool WebRules::grants(const HttpRequest& request, bool keys_required) const {
+  const std::string_view origin = request.header("Origin");
+  if (origin.empty()) return false;
+  if (allows(origin)) return true;
+  if (!keys_required || !options_.cors_origins.empty()) return false;
+  return is_preflight(request) || !request.header("Authorization").empty() ||
+         !request.header("X-Api-Key").empty();
+}
+
+std::vector<std::pair<std::string, std::string>> WebRules::headers_for(const HttpRequest& request,
+                                                                       bool keys_required) const {
+  if (!grants(request, keys_required)) return {};
   const std::string origin(request.header("Origin"));
-  if (origin.empty() || !allows(origin)) return {};
   std::vector<std::pair<std::string, std::string>> headers = {
       {"Access-Control-Allow-Origin", origin}, {"Vary", "Origin"}};
   // Cookies of a proxy in front, say. Not for origins that nobody named.
-  if (!allows_all_origins()) headers.emplace_back("Access-Control-Allow-Credentials", "true");
+  if (allows(origin) && !allows_all_origins())
+    headers.emplace_back("Access-Control-Allow-Credentials", "true");
   return headers;
 }
 
-HttpResponse WebRules::preflight(const HttpRequest& request) const {
-  HttpResponse response{.headers = headers_for(request)};  // 200: old proxies know no 204
-  if (response.headers.empty()) return response;
+HttpResponse WebRules::preflight(const HttpRequest& request, bool keys_required) const {
+  // 200: old proxies know no 204.
+  HttpResponse response{.headers = headers_for(request, keys_required)};
+  if (response.headers.empty()) {
+    if (is_preflight(request) && from_foreign_page(request))
+      response.body = foreign_page(request).body;
+    return response;
+  }
   auto& headers = response.headers;
   headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
   const std::string_view asked = request.header("Access-Control-Request-Headers");

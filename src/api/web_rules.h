@@ -9,18 +9,21 @@
 //                    To the browser page and server are of one origin; only Host shows the name.
 //
 // With API keys neither gives a page anything, because a browser adds no key by itself: then any
-// Host will do, and another origin is answered like everybody, but without CORS headers.
+// Host will do, and another origin is answered like everybody. A page that has a key was given it.
 // Without keys both are refused, with a sentence that names the option to allow them.
 //
-// A Host that is an address is always known: rebinding needs a name. A server that listens on
-// more than this machine also knows names that only a local resolver answers (`holdfast` of a
-// container, x.local): who can claim such a name can reach the server without a browser.
+// A Host that is an address is always known: rebinding needs a name. No name leads to a UNIX
+// socket. A server that listens on more than this machine also knows names that only a local
+// resolver answers (`holdfast` of a container, x.local): who can claim such a name can reach the
+// server without a browser.
 //
 // Invariants, verified by the tests of the same numbers (web_rules_test.cc):
 //   WEB-1  without keys, a request whose Host is a name that the server does not know is refused
-//   WEB-2  an answer carries CORS headers only for an origin that the options allow
-//   WEB-3  without keys, a request by a page of another origin that is not allowed is refused;
-//          a link to the server may be followed
+//   WEB-2  an answer carries CORS headers only for an origin that the options allow; or, where keys
+//          are asked for and no origins are named, for any, without credentials and if the request
+//          carries a key
+//   WEB-3  without keys, a request by a page of another origin that is not allowed is refused, save
+//          the question whether it may (a preflight); a link to the server may be followed
 #pragma once
 
 #include <optional>
@@ -34,8 +37,8 @@
 namespace holdfast::api {
 
 struct WebOptions {
-  std::string host = "127.0.0.1";          // where the server listens
-  std::vector<std::string> allowed_hosts;  // further names of it; "*": any
+  std::vector<std::string> hosts = {"127.0.0.1"};  // where the server listens
+  std::vector<std::string> allowed_hosts;          // further names of it; "*": any
   // Origins such as "https://a.example" or "app://*"; "localhost": pages of this machine, on any
   // port; "*": all.
   std::vector<std::string> cors_origins;
@@ -45,19 +48,21 @@ class WebRules {
  public:
   explicit WebRules(WebOptions options);
 
-  // Why a request is not answered. Where keys are asked for, only a page's preflight is refused.
+  // Why a request is not answered.
   [[nodiscard]] std::optional<HttpResponse> refuse(const HttpRequest& request,
                                                    bool keys_required) const;
   // The headers that an answer to this request carries; none without an allowed Origin.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers_for(
-      const HttpRequest& request) const;
-  // REQUIRES: !refuse(request).
-  [[nodiscard]] HttpResponse preflight(const HttpRequest& request) const;
+      const HttpRequest& request, bool keys_required) const;
+  // REQUIRES: !refuse(request). Without CORS headers, and with the reason, for a page that may not
+  // use the server: its browser sends no more.
+  [[nodiscard]] HttpResponse preflight(const HttpRequest& request, bool keys_required) const;
 
  private:
   [[nodiscard]] bool knows_host(std::string_view name) const;
   [[nodiscard]] bool allows(std::string_view origin) const;
   [[nodiscard]] bool allows_all_origins() const;
+  [[nodiscard]] bool grants(const HttpRequest& request, bool keys_required) const;
   [[nodiscard]] bool from_foreign_page(const HttpRequest& request) const;
 
   const WebOptions options_;

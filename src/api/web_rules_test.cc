@@ -60,16 +60,26 @@ TEST(WebRules, WEB1NamesCanBeAdded) {
   EXPECT_TRUE(names_are_known(given, "b.example"));
   EXPECT_FALSE(names_are_known(given, "c.ai.example"));
   EXPECT_TRUE(names_are_known({.allowed_hosts = {"*"}}, "evil.example"));
-  EXPECT_TRUE(names_are_known({.host = "ai.example"}, "ai.example:8080"));
+  EXPECT_TRUE(names_are_known({.hosts = {"::1", "ai.example"}}, "ai.example:8080"));
 }
 
 TEST(WebRules, WEB1AServerForOthersKnowsNamesOfItsNetwork) {
-  const WebOptions open{.host = "0.0.0.0"};
+  const WebOptions open{.hosts = {"127.0.0.1", "0.0.0.0"}};
   for (const char* host : {"holdfast:8080", "box.local", "host.docker.internal", "a.home.arpa"}) {
     EXPECT_TRUE(names_are_known(open, host)) << host;
     EXPECT_FALSE(names_are_known({}, host)) << host;
   }
   EXPECT_FALSE(names_are_known(open, "evil.example"));
+  EXPECT_FALSE(names_are_known({.hosts = {"::1", "/run/holdfast.sock"}}, "holdfast:8080"));
+}
+
+TEST(WebRules, WEB1NoNameLeadsToAUnixSocket) {
+  HttpRequest request = request_of({.host = "holdfast"});
+  EXPECT_TRUE(WebRules({}).refuse(request, false));
+  request.peer = kUnixPeer;
+  EXPECT_FALSE(WebRules({}).refuse(request, false));
+  request.headers.emplace_back("Origin", "https://evil.example");
+  EXPECT_TRUE(WebRules({}).refuse(request, false)) << "a proxy may pass a page's request on";
 }
 
 TEST(WebRules, WEB1WithKeysAnyNameWillDo) {
@@ -77,7 +87,8 @@ TEST(WebRules, WEB1WithKeysAnyNameWillDo) {
 }
 
 bool has_cors(const WebOptions& options, const std::string& origin) {
-  const auto headers = WebRules(options).headers_for(request_of({.more = {{"Origin", origin}}}));
+  const auto headers =
+      WebRules(options).headers_for(request_of({.more = {{"Origin", origin}}}), false);
   return !headers.empty() &&
          headers[0] == Headers::value_type("Access-Control-Allow-Origin", origin);
 }
@@ -110,18 +121,35 @@ TEST(WebRules, WEB2LocalhostMeansPagesOfThisMachine) {
 }
 
 TEST(WebRules, WEB2CredentialsAreForOriginsThatWereNamed) {
-  const HttpRequest request = request_of({.more = {{"Origin", "https://a.example"}}});
+  const HttpRequest request =
+      request_of({.more = {{"Origin", "https://a.example"}, {"X-Api-Key", "x"}}});
   const Headers::value_type credentials{"Access-Control-Allow-Credentials", "true"};
   const auto count = [&](std::vector<std::string> origins) {
-    const auto headers = WebRules({.cors_origins = std::move(origins)}).headers_for(request);
+    const auto headers = WebRules({.cors_origins = std::move(origins)}).headers_for(request, true);
     return std::ranges::count(headers, credentials);
   };
   EXPECT_EQ(count({"https://a.example"}), 1);
   EXPECT_EQ(count({"*"}), 0);
+  EXPECT_EQ(count({}), 0);
+}
+
+TEST(WebRules, WEB2WithKeysAPageThatCarriesOneGetsHeaders) {
+  const auto granted = [](const WebOptions& options, const Ask& ask, bool keys = true) {
+    return !WebRules(options).headers_for(request_of(ask), keys).empty();
+  };
+  const Headers::value_type origin{"Origin", "https://a.example"};
+  for (const char* name : {"Authorization", "X-Api-Key"}) {
+    EXPECT_TRUE(granted({}, {.more = {origin, {name, "x"}}}));
+    EXPECT_FALSE(granted({}, {.more = {origin, {name, "x"}}}, false)) << "without keys";
+    EXPECT_FALSE(granted({.cors_origins = {"https://b.example"}}, {.more = {origin, {name, "x"}}}))
+        << "origins that were named are all";
+  }
+  EXPECT_TRUE(granted({}, {.method = "OPTIONS", .more = {origin}})) << "the key comes later";
+  EXPECT_FALSE(granted({}, {.more = {origin}})) << "nothing to read without a key";
 }
 
 TEST(WebRules, WEB3PagesOfOtherOriginsAreRefused) {
-  for (const char* method : {"GET", "POST", "DELETE", "OPTIONS"}) {
+  for (const char* method : {"GET", "POST", "DELETE"}) {
     for (const char* origin : {"https://evil.example", "null", "http://127.0.0.1:3000",
                                "chrome-extension://abc", "http://evil.example:8080"}) {
       const Ask ask{.method = method, .more = {{"Origin", origin}}};
@@ -133,10 +161,20 @@ TEST(WebRules, WEB3PagesOfOtherOriginsAreRefused) {
   }
 }
 
-TEST(WebRules, WEB3WithKeysOnlyThePreflightIsRefused) {
-  const Headers foreign = {{"Origin", "https://evil.example"}};
-  EXPECT_NE(refusal({}, {.method = "OPTIONS", .more = foreign}, true), "");
-  EXPECT_EQ(refusal({}, {.method = "POST", .more = foreign}, true), "");
+TEST(WebRules, WEB3WithKeysPagesAreAnsweredLikeEverybody) {
+  EXPECT_EQ(refusal({}, {.method = "POST", .more = {{"Origin", "https://evil.example"}}}, true),
+            "");
+}
+
+TEST(WebRules, WEB3APreflightOfAForeignPageGetsAReasonAndNoHeaders) {
+  const HttpRequest request =
+      request_of({.method = "OPTIONS", .more = {{"Origin", "https://evil.example"}}});
+  const WebRules rules({});
+  EXPECT_FALSE(rules.refuse(request, false));
+  const HttpResponse answer = rules.preflight(request, false);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.headers.empty());
+  EXPECT_NE(answer.body.find("--cors-origins https://evil.example"), std::string::npos);
 }
 
 TEST(WebRules, WEB3RequestsWithoutAnOriginAreToldBySecFetch) {
@@ -159,7 +197,8 @@ TEST(WebRules, APreflightIsAnsweredWithWhatWasAsked) {
       rules.preflight(request_of({.method = "OPTIONS",
                                   .more = {{"Origin", "https://a.example"},
                                            {"Access-Control-Request-Headers", "x-special"},
-                                           {"Access-Control-Request-Private-Network", "true"}}}));
+                                           {"Access-Control-Request-Private-Network", "true"}}}),
+                      false);
   EXPECT_EQ(allowed.status, 200);
   const auto has = [&](const char* name, const char* value) {
     return std::ranges::count(allowed.headers, Headers::value_type(name, value)) == 1;

@@ -66,6 +66,8 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
   config.use_mmap = options.model.mmap;
   config.use_mlock = options.model.mlock;
   config.warm_up = options.model.warmup;
+  if (options.embedding.asked())
+    config.embedding = llama::EmbeddingConfig{options.embedding.pooling};
   config.split_mode = options.compute.split_mode;
   config.main_gpu = options.compute.main_gpu;
   config.tensor_split = options.compute.tensor_split;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/http_server.h"
 #include "cli/launch.h"
 #include "cli/option_kinds.h"
 #include "cli/text_parts.h"
@@ -145,11 +146,12 @@ Result<LaunchOptions> parse_launch_options(std::span<const std::string> args,
 }
 
 std::string url_of(const ServerOptions& server) {
-  std::string host = server.host;
+  const auto found = std::ranges::find_if_not(server.hosts, api::is_unix_socket);
+  std::string host = found == server.hosts.end() ? "127.0.0.1" : *found;
   if (host == "0.0.0.0") host = "127.0.0.1";
   if (host == "::") host = "::1";
   if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  return "http://" + host + ":" + std::to_string(server.port);
+  return "http://" + host + ":" + std::to_string(server.port) + server.api_prefix;
 }
 
 }  // namespace holdfast::cli

@@ -76,9 +76,9 @@ TEST(LaunchOptions, MistakesSayWhatToDo) {
 
 TEST(LaunchOptions, AServerForAllIsAskedOnThisMachine) {
   ServerOptions server;
-  server.host = "0.0.0.0";
+  server.hosts = {"0.0.0.0"};
   EXPECT_EQ(url_of(server), "http://127.0.0.1:8080");
-  server.host = "::";
+  server.hosts = {"/run/x.sock", "::"};
   EXPECT_EQ(url_of(server), "http://[::1]:8080");
 }
 

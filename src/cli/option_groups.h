@@ -16,6 +16,7 @@ namespace holdfast::cli {
 [[nodiscard]] OptionGroup speculation_group(DraftOptions& o);
 [[nodiscard]] OptionGroup compute_group(ComputeOptions& o);
 [[nodiscard]] OptionGroup rope_group(RopeOptions& o);
+[[nodiscard]] OptionGroup embedding_group(EmbeddingOptions& o);
 
 // option_groups_server.cc: the program around it.
 [[nodiscard]] OptionGroup server_group(ServerOptions& o);
@@ -39,6 +40,7 @@ namespace holdfast::cli {
           server_group(o.server),
           chat_group(o),
           sampling_group(o.sampling),
+          embedding_group(o.embedding),
           rope_group(o.rope),
           log_group(o),
           no_effect_group(),

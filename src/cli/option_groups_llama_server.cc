@@ -30,7 +30,7 @@ OptionGroup no_effect_group() {
       no_effect("--jinja / --no-jinja", "", "chat templates always run through Jinja"),
       no_effect("-cb, --cont-batching / -nocb, --no-cont-batching", "", always),
       no_effect("--metrics", "", always),
-      no_effect("--slots / --no-slots", "", always),
+      no_effect("-bs, --backend-sampling", "", "tokens are chosen on the processor"),
       no_effect("--props", "", always),
       no_effect("--cache-prompt / --no-cache-prompt", "", reuse),
       no_effect("--cache-reuse", "N", reuse),
@@ -69,8 +69,6 @@ OptionGroup unsupported_group() {
       unsupported("--lora-scaled", "FILE", yet),
       unsupported("--control-vector", "FILE", yet),
       unsupported("-hfd, -hfrd, --hf-repo-draft, --spec-draft-hf", "REPO", fetch),
-      unsupported("--embedding, --embeddings", "", yet),
-      unsupported("--rerank, --reranking", "", yet),
   }};
 }
 // clang-format on

@@ -69,6 +69,16 @@ OptionKind rope_scale(float& freq_scale) {
           "from the model"};
 }
 
+OptionKind pooling(std::optional<engine::Pooling>& field) {
+  return with_default(
+      choice<std::optional<engine::Pooling>>(field, {{"none", engine::Pooling::kNone},
+                                                     {"mean", engine::Pooling::kMean},
+                                                     {"cls", engine::Pooling::kFirst},
+                                                     {"last", engine::Pooling::kLast},
+                                                     {"rank", engine::Pooling::kRank}}),
+      "from the model");
+}
+
 }  // namespace
 
 // clang-format off
@@ -78,8 +88,10 @@ OptionGroup model_group(ModelOptions& o) {
        "The model, a GGUF file. Without it Holdfast serves its small pocket model, so that "
        "everything can be tried at once.", "LLAMA_ARG_MODEL"},
       {"-a, --alias", "NAME", list(o.aliases, ListMode::kAppend),
-       "The model's name in the API; several with commas. Default: from the model.",
-       "LLAMA_ARG_ALIAS"},
+       "The model's name in the API; several with commas: the first in the alphabet is its id, the "
+       "others are known too. Default: from the model.", "LLAMA_ARG_ALIAS"},
+      {"--tags", "LIST", list(o.tags, ListMode::kAppend),
+       "What /v1/models shows as the model's tags, with commas.", "LLAMA_ARG_TAGS"},
       {"--mmap / --no-mmap", "", flag(o.mmap), "Map the file into memory rather than read it.",
        "LLAMA_ARG_MMAP"},
       {"--mlock / --no-mlock", "", flag(o.mlock),
@@ -102,10 +114,10 @@ OptionGroup context_group(ContextOptions& o) {
       {"-np, --parallel", "N", whole(o.parallel, 1, 256),
        "Slots: how many requests run at the same time. More of them wait in the queue.",
        "LLAMA_ARG_N_PARALLEL"},
-      {"-b, --batch-size", "N", tokens(o.batch_size, 64, 65536),
+      {"-b, --batch-size", "N", tokens(o.batch_size, 1, 65536),
        "Most tokens in one call of the engine, and of prompts between two tokens of an answer.",
        "LLAMA_ARG_BATCH"},
-      {"-ub, --ubatch-size", "N", tokens(o.ubatch_size, 64, 65536),
+      {"-ub, --ubatch-size", "N", tokens(o.ubatch_size, 1, 65536),
        "Most tokens computed in one step. More is faster on a GPU and takes more memory.",
        "LLAMA_ARG_UBATCH"},
       {"-ctk, --cache-type-k", "TYPE", word(o.cache_type_k, types),
@@ -279,6 +291,22 @@ OptionGroup rope_group(RopeOptions& o) {
        "LLAMA_ARG_YARN_BETA_FAST"},
       {"--yarn-beta-slow", "X", real_or_model(o.yarn_beta_slow), "YaRN high correction.",
        "LLAMA_ARG_YARN_BETA_SLOW"},
+  }};
+}
+OptionGroup embedding_group(EmbeddingOptions& o) {
+  return {"Embeddings", {
+      {"--embedding, --embeddings", "", flag(o.on),
+       "Give vectors of texts (/v1/embeddings) instead of generating text. For models that are made "
+       "for this. A text may have --ubatch-size tokens.", "LLAMA_ARG_EMBEDDINGS"},
+      {"--rerank, --reranking", "", flag(o.rank),
+       "Say how well documents answer a query (/v1/rerank), with a model that is made for this.",
+       "LLAMA_ARG_RERANKING"},
+      {"--pooling", "KIND", pooling(o.pooling),
+       "How the vectors of a text's tokens become one: none, mean, cls (the first), last or rank.",
+       "LLAMA_ARG_POOLING"},
+      {"--embd-normalize", "N", whole(o.norm, engine::kNoNorm, engine::kNormMax),
+       "The length of vectors: -1 as computed, 0 largest value 32760, 1 taxicab, 2 Euclid, "
+       "N the N-norm."},
   }};
 }
 // clang-format on

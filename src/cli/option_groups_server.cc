@@ -14,14 +14,22 @@ OptionKind verbose(env::LogLevel& field) {
           }};
 }
 
+OptionKind path_prefix(std::string& field) {
+  return {"a path such as /llm, without a slash at its end", [&field](std::string_view text) {
+            if (!text.starts_with('/') || text.ends_with('/')) return false;
+            field = text;
+            return true;
+          }};
+}
+
 }  // namespace
 
 // clang-format off
 OptionGroup server_group(ServerOptions& o) {
   return {"Server", {
-      {"--host", "ADDRESS", text(o.host),
-       "Address to listen on. 0.0.0.0 lets other machines in: set --api-key then.",
-       "LLAMA_ARG_HOST"},
+      {"--host", "LIST", list(o.hosts, ListMode::kReplace),
+       "Addresses to listen on, with commas, and paths of UNIX sockets that end in .sock. 0.0.0.0 "
+       "lets other machines in: set --api-key then.", "LLAMA_ARG_HOST"},
       {"--port", "N", whole(o.port, 0, 65535), "Port to listen on; 0: any free one.",
        "LLAMA_ARG_PORT"},
       {"--api-key", "KEY", list(o.api_keys, ListMode::kAppend),
@@ -44,6 +52,11 @@ OptionGroup server_group(ServerOptions& o) {
       {"--ui, --webui / --no-ui, --no-webui", "", flag(o.ui),
        "Show people who open the address in a browser a page: chat, cache, misses, server.",
        "LLAMA_ARG_UI, LLAMA_ARG_WEBUI"},
+      {"--api-prefix", "PATH", path_prefix(o.api_prefix),
+       "Answer below this path alone, such as /llm: behind a proxy that gives each server one. The "
+       "page is at /llm/.",
+       "LLAMA_ARG_API_PREFIX"},
+      {"--slots / --no-slots", "", flag(o.slots), "Answer GET /slots.", "LLAMA_ARG_ENDPOINT_SLOTS"},
       {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
        "Longest time for one request, waiting included; 0: no limit.", "LLAMA_ARG_TIMEOUT"},
       {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/http_server.h"
 #include "cli/option_groups.h"
 #include "cli/option_sources.h"
 #include "cli/text_parts.h"
@@ -48,8 +49,31 @@ Result<void> read_template(ServeOptions& options, const FileReader& files) {
   return {};
 }
 
+// There are none where nothing is generated, and no kinds of batch to be checked.
+void keep_no_states(ServeOptions& options) {
+  if (options.embedding.rank) options.embedding.pooling = engine::Pooling::kRank;
+  options.reuse.dir = "off";
+  options.reuse.ram_mib = 0;
+  options.drafts.source = DraftSource::kOff;
+  options.compute.check_engine = CheckEngine::kOff;
+}
+
+// Prompts are cut into chunks of 64 tokens at least (state/grid.h).
+void raise_batch_sizes(ContextOptions& context, std::vector<std::string>& notes) {
+  constexpr TokenPos kLeast = 64;
+  const auto raise = [&](const char* name, TokenPos& size) {
+    if (size >= kLeast) return;
+    notes.push_back(std::string(name) + " " + std::to_string(size) + " is less than a chunk of " +
+                    std::to_string(kLeast) + " tokens, which is used instead");
+    size = kLeast;
+  };
+  raise("--batch-size", context.batch_size);
+  raise("--ubatch-size", context.ubatch_size);
+}
+
 // Options that depend on each other.
 Result<void> reconcile(ServeOptions& options) {
+  if (options.embedding.asked()) keep_no_states(options);
   options.context.ubatch_size = std::min(options.context.ubatch_size, options.context.batch_size);
   if (options.reuse.grid_step > options.context.ubatch_size) {
     return invalid_argument(
@@ -68,11 +92,16 @@ Result<void> reconcile(ServeOptions& options) {
   return {};
 }
 
+bool is_local(const std::string& host) {
+  return host.starts_with("127.") || host == "::1" || host == "localhost" ||
+         api::is_unix_socket(host);
+}
+
 void note_open_server(const ServeOptions& options, std::vector<std::string>& notes) {
-  const std::string& host = options.server.host;
-  const bool local = host.starts_with("127.") || host == "::1" || host == "localhost";
-  if (local || options.server.asks_for_keys()) return;
-  notes.push_back("anyone who can reach " + host +
+  const std::vector<std::string>& hosts = options.server.hosts;
+  const auto open = std::ranges::find_if_not(hosts, is_local);
+  if (open == hosts.end() || options.server.asks_for_keys()) return;
+  notes.push_back("anyone who can reach " + *open +
                   " can use this server; --api-key or --api-key-file closes it");
 }
 
@@ -94,6 +123,7 @@ Result<void> complete(const Environment& env, const FileReader& files, const Opt
   ServeOptions& options = parsed.options;
   if (const auto read = read_api_keys(options, files); !read) return read;
   if (const auto read = read_template(options, files); !read) return read;
+  raise_batch_sizes(options.context, parsed.notes);
   if (const auto sound = reconcile(options); !sound) return sound;
   note_open_server(options, parsed.notes);
   note_no_admin(options.server, parsed.notes);

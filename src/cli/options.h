@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@
 #include "base/result.h"
 #include "cli/nearest_name.h"  // these two come along, for all commands
 #include "cli/text_wrap.h"
+#include "engine/embedder.h"
 #include "engine/sampling.h"
+#include "engine/vector_norm.h"
 #include "env/log.h"
 #include "state/drafts.h"
 #include "state/tokens.h"
@@ -55,6 +58,7 @@ enum class CheckEngine { kOnce, kAlways, kOff };
 struct ModelOptions {
   std::string path;                  // empty: the pocket model
   std::vector<std::string> aliases;  // names in the API; empty: from the model
+  std::vector<std::string> tags;     // shown in the API, and no more
   bool mmap = true;
   bool mlock = false;
   bool warmup = true;
@@ -133,8 +137,8 @@ struct RopeOptions {
 };
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;  // 0: any free one
+  std::vector<std::string> hosts = {"127.0.0.1"};  // HttpServerOptions::hosts
+  std::uint16_t port = 8080;                       // 0: any free one
   std::vector<std::string> api_keys;
   std::string api_key_file;
   std::vector<api::ApiKey> file_keys;  // what api_key_file holds
@@ -143,6 +147,8 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts;  // further names of the server; "*": any
   std::vector<std::string> cors_origins;   // none: pages of other origins are refused
   bool ui = true;                          // the page at GET /
+  bool slots = true;                       // GET /slots
+  std::string api_prefix;                  // HttpServerOptions::path_prefix
   int timeout_s = 3600;                    // of one request, queue included; 0: none
   int queue_max = 256;
   int body_limit_mb = 64;
@@ -153,6 +159,16 @@ struct ServerOptions {
   std::string config_path;   // the config file, which has been read
 
   [[nodiscard]] bool asks_for_keys() const { return !api_keys.empty() || !file_keys.empty(); }
+};
+
+// A server that gives vectors instead of text.
+struct EmbeddingOptions {
+  bool on = false;
+  bool rank = false;
+  std::optional<engine::Pooling> pooling;  // nullopt: the model's own
+  int norm = engine::kEuclid;              // engine/vector_norm.h
+
+  [[nodiscard]] bool asked() const { return on || rank; }
 };
 
 // What a chat gets when its request does not say otherwise.
@@ -182,6 +198,7 @@ struct ServeOptions {
   ComputeOptions compute;
   RopeOptions rope;
   ServerOptions server;
+  EmbeddingOptions embedding;
   ChatServingOptions chat;
   engine::SamplingParams sampling;  // where a request does not say
   LogOptions log;

@@ -152,7 +152,7 @@ TEST_F(OptionsTest, CommandLineBeatsEnvironmentBeatsConfig) {
   EXPECT_EQ(options.context.parallel, 4);
   EXPECT_EQ(options.server.port, 3);
   EXPECT_EQ(options.context.size, 2048);
-  EXPECT_EQ(options.server.host, "::1");
+  EXPECT_EQ(options.server.hosts, std::vector<std::string>{"::1"});
 }
 
 TEST_F(OptionsTest, RepeatedValuesComeFromTheHighestSourceOnly) {
@@ -194,7 +194,7 @@ TEST_F(OptionsTest, EnvironmentTurnsFlagsOnAndOff) {
 TEST_F(OptionsTest, EnvironmentThatIsNotMeantForUs) {
   EXPECT_EQ(good({}, {{"HOLDFAST_PORT", "tcp://10.0.0.1:80"}}).server.port, 8080);
   EXPECT_FALSE(good({}, {{"HOLDFAST_VERSION", "1.2"}}).show_version);
-  EXPECT_EQ(good({}, {{"HOLDFAST_HOST", ""}}).server.host, "127.0.0.1");
+  EXPECT_EQ(good({}, {{"HOLDFAST_HOST", ""}}).server.hosts, std::vector<std::string>{"127.0.0.1"});
   const auto parsed = parse({}, {{"HOLDFAST_PARALEL", "2"}, {"HOLDFAST_XYZZYXYZZY", "2"}});
   ASSERT_EQ(parsed->notes.size(), 1U);
   EXPECT_NE(parsed->notes[0].find("did you mean HOLDFAST_PARALLEL?"), std::string::npos);
@@ -257,6 +257,8 @@ TEST_F(OptionsTest, TemplateKwargsAreKeptAsJsonText) {
 
 TEST_F(OptionsTest, TheGridFitsTheEnginesStep) {
   EXPECT_EQ(good({"-b", "256"}).context.ubatch_size, 256);
+  EXPECT_EQ(good({"-b", "16"}).context.batch_size, 64) << "the smallest chunk";
+  EXPECT_EQ(good({"-ub", "1"}).context.ubatch_size, 64);
   EXPECT_EQ(good({"-ub", "1024", "--grid-step", "1024"}).reuse.grid_step, 1024);
   EXPECT_NE(bad({"--grid-step", "100"}), "no error");
   EXPECT_NE(bad({"--grid-step", "1024"}).find("more than --ubatch-size 512"), std::string::npos);

@@ -165,9 +165,7 @@ class Server {
     if (abort_) served_->scheduler().request_stop(serve::StopMode::kAbort);
     parts_.api->backend().set(served_->backend(parts_.slot_files));
     served_->announce(taken.count());
-    const std::string scheme = options_.server.ssl_cert_file.empty() ? "http://" : "https://";
-    env::Log::info("ready at " + scheme + options_.server.host + ":" +
-                   std::to_string(parts_.api->port()) +
+    env::Log::info("ready at " + addresses_of(options_.server, parts_.api->port()) +
                    "  (OpenAI clients: add /v1; Ctrl-C to stop)");
   }
 

@@ -124,6 +124,11 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->slot_files = std::move(slot_files);
   if (disk_) backend->responses = disk_->responses();
   backend->history = history();
+  if (model_.embedder != nullptr)
+    backend->embeddings = std::make_shared<api::EmbeddingDesk>(
+        model_.embedder,
+        api::EmbeddingDesk::Options{options_.embedding.norm,
+                                    static_cast<std::size_t>(options_.server.queue_max)});
   backend->answer_ids = answer_ids_ ? &*answer_ids_ : nullptr;
   backend->shape = model_.engine->shape();
   backend->room = room_;
@@ -131,7 +136,10 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->context_tokens = model_.engine->context_tokens();
   backend->batch_tokens = options_.context.batch_size;
   backend->aliases = aliases;
-  backend->model_name = aliases.empty() ? model_.text->card().name : aliases.front();
+  backend->tags = options_.model.tags;
+  backend->shows_slots = options_.server.slots;
+  backend->model_name =
+      aliases.empty() ? model_.text->card().name : *std::ranges::min_element(aliases);
   backend->build = build_name();
   backend->fingerprint = llama::llama_build_name() + " " + build_name();
   backend->engine = [this] { return engine_.standing(); };
@@ -153,6 +161,11 @@ void ServedModel::announce(double load_seconds) const {
                   {"size", human_bytes(static_cast<ByteCount>(card.size_bytes))},
                   {"seconds", static_cast<double>(static_cast<int>(load_seconds * 100)) / 100}});
   announce_engine();
+  if (model_.embedder != nullptr) {
+    env::Log::info("embeddings", {{"dimensions", model_.embedder->dimensions()},
+                                  {"tokens_per_text", model_.embedder->text_tokens_max()}});
+    return;
+  }
   announce_states();
   announce_drafts();
 }

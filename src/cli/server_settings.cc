@@ -22,6 +22,18 @@ ByteCount cache_budget(std::int64_t ram_mib) {
 
 std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
 
+std::string addresses_of(const ServerOptions& server, std::uint16_t port) {
+  const std::string scheme = server.ssl_cert_file.empty() ? "http://" : "https://";
+  std::string all;
+  for (const std::string& host : server.hosts) {
+    const bool v6 = host.find(':') != std::string::npos;
+    const std::string address =
+        scheme + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + server.api_prefix;
+    (all += all.empty() ? "" : " and ") += api::is_unix_socket(host) ? host : address;
+  }
+  return all;
+}
+
 CheckExtent check_extent(const ServeOptions& options) {
   switch (options.compute.check_engine) {
     case CheckEngine::kOff: return CheckExtent::kOff;
@@ -34,7 +46,8 @@ CheckExtent check_extent(const ServeOptions& options) {
 api::ApiOptions api_options(const ServeOptions& options) {
   const ServerOptions& server = options.server;
   api::ApiOptions api;
-  api.http.host = server.host;
+  api.http.hosts = server.hosts;
+  api.http.path_prefix = server.api_prefix;
   api.http.port = server.port;
   api.http.body_bytes_max = static_cast<std::uint64_t>(server.body_limit_mb) * 1024 * 1024;
   api.http.connections_max = static_cast<std::size_t>(server.connections_max);

@@ -15,6 +15,8 @@ namespace holdfast::cli {
 [[nodiscard]] std::string build_name();
 
 [[nodiscard]] CheckExtent check_extent(const ServeOptions& options);
+// "http://127.0.0.1:8080 and /run/holdfast.sock"
+[[nodiscard]] std::string addresses_of(const ServerOptions& server, std::uint16_t port);
 [[nodiscard]] api::ApiOptions api_options(const ServeOptions& options);
 [[nodiscard]] api::ChatDefaults chat_defaults(const ServeOptions& options,
                                               const llama::LoadedModel& model);

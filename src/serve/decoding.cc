@@ -124,15 +124,17 @@ Decoding::Verdict Decoding::sample_rows(Slot& slot, TokenPos first_row, TokenPos
   for (;;) {
     auto sampled = sample_row(slot, first_row + verdict.accepted);
     const auto rank = static_cast<std::size_t>(verdict.accepted);
-    if (sampled && !core_.options.synthetic_acceptance.empty()) pretend(*sampled, draft, rank);
-    auto accepted = sampled ? job.input.sampler->accept(sampled->token) : sampled.error();
+    const auto pretended = pretend(job, rank);
+    if (sampled && pretended && *pretended) sampled->token = draft[rank];
+    auto accepted = sampled ? learn(job, *sampled, pretended.value_or(false)) : sampled.error();
     if (!accepted) {
       verdict.error = accepted.error();
       return verdict;
     }
     verdict.next = sampled->token;
     verdict.ending = take_token(job, *sampled, computed + verdict.accepted);
-    const bool as_drafted = rank < draft.size() && draft[rank] == sampled->token;
+    const bool as_drafted =
+        pretended.value_or(rank < draft.size() && draft[rank] == sampled->token);
     if (verdict.ending || !as_drafted) return verdict;
     ++verdict.accepted;
   }
@@ -145,14 +147,19 @@ Result<engine::Sampled> Decoding::sample_row(Slot& slot, TokenPos row) {
   return core_.engine.sample_kept(cache::logits_in(*job.answer.stored_logits), sampler);
 }
 
-void Decoding::pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t rank) {
+// A grammar knows nothing of a token that the model did not choose.
+Result<void> Decoding::learn(Job& job, const engine::Sampled& sampled, bool pretended) {
+  if (pretended) return {};
+  return job.input.sampler->accept(sampled.token);
+}
+
+std::optional<bool> Decoding::pretend(Job& job, std::size_t rank) const {
   const auto& rates = core_.options.synthetic_acceptance;
-  if (rank >= draft.size() || rank >= rates.size()) return;
-  if (std::uniform_real_distribution<float>()(pretence_) < rates[rank]) {
-    sampled.token = draft[rank];
-  } else if (sampled.token == draft[rank]) {
-    sampled.token = sampled.token == 0 ? 1 : sampled.token - 1;
-  }
+  const Tokens& draft = job.draft.tokens;
+  if (rates.empty() || rank >= draft.size()) return std::nullopt;
+  const float rate = rank < rates.size() ? rates[rank] : 0.0F;
+  const bool taken = std::uniform_real_distribution<float>()(job.draft.pretence) < rate;
+  return taken && !core_.text.ends_generation(draft[rank]);
 }
 
 std::optional<Ending> Decoding::take_token(Job& job, const engine::Sampled& sampled,
@@ -180,7 +187,7 @@ std::optional<Ending> Decoding::take_token(Job& job, const engine::Sampled& samp
   }
   const TokenPos most = job.input.max_tokens;
   const bool out_of_tokens = most > 0 && job.timings.predicted_tokens >= most;
-  const bool out_of_context = computed + 1 > core_.engine.context_tokens();
+  const bool out_of_context = computed + 1 >= core_.engine.context_tokens();
   if (out_of_tokens || out_of_context) {
     send_text(job, step.text + job.answer.assembler.flush());
     return Ending{out_of_tokens ? FinishReason::kMaxTokens : FinishReason::kContextFull, ""};

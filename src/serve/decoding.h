@@ -67,7 +67,9 @@ class Decoding {
   void note_gap(Job& job, env::Clock::TimePoint now);
   [[nodiscard]] Verdict sample_rows(Slot& slot, TokenPos first_row, TokenPos computed);
   [[nodiscard]] Result<engine::Sampled> sample_row(Slot& slot, TokenPos row);
-  void pretend(engine::Sampled& sampled, const Tokens& draft, std::size_t rank);
+  [[nodiscard]] static Result<void> learn(Job& job, const engine::Sampled& sampled, bool pretended);
+  // Whether a drafted token is taken whatever the model says; nothing: the model decides.
+  [[nodiscard]] std::optional<bool> pretend(Job& job, std::size_t rank) const;
   [[nodiscard]] std::optional<Ending> take_token(Job& job, const engine::Sampled& sampled,
                                                  TokenPos computed);
   [[nodiscard]] bool stays_blank_after_call(const Job& job) const;
@@ -80,7 +82,6 @@ class Decoding {
   LoopCore& core_;
   RequestEnds& ends_;
   Speculator& speculator_;
-  std::minstd_rand pretence_{1};  // for SchedulerOptions::synthetic_acceptance
 };
 
 }  // namespace holdfast::serve

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,7 @@ struct DraftState {
   std::optional<engine::SavedState> rollback_state;
   plan::AcceptanceByPosition acceptance;  // of drafts whose budget the pace chose
   double last_yield = 1.0;                // tokens that the latest step gave
+  std::minstd_rand pretence{1};           // for SchedulerOptions::synthetic_acceptance
   DraftCounts counts;
 };
 

@@ -12,7 +12,7 @@ namespace {
 // The last token of an answer is not computed, so the context holds one more than it has room for.
 cache::RequestNotes notes_of(const Job& job, TokenPos context) {
   cache::RequestNotes notes = job.input.notes;
-  const TokenPos possible = context - job.prompt_length() + 1;
+  const TokenPos possible = context - job.prompt_length();
   notes.answer_asked = job.input.max_tokens;
   notes.answer_limit = notes.answer_asked < 0 ? possible : std::min(notes.answer_asked, possible);
   return notes;

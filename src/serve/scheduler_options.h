@@ -31,7 +31,8 @@ struct SchedulerOptions {
   // depend on what was drafted.
   TokenPos deterministic_draft = 0;
   // For benchmarks of models whose weights mean nothing: a drafted token at each place is
-  // taken with this probability, whatever the model says. Empty: never.
+  // taken with this probability, whatever the model says. Of every request the same ones are, if
+  // its drafts are as long. Empty: the model decides.
   std::vector<float> synthetic_acceptance;
   ProverOptions proofs;
   // What of the engine's check is left to do while nobody waits; nothing: nothing is.

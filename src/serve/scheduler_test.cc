@@ -303,13 +303,14 @@ TEST(Scheduler, AFullContextEndsTheAnswer) {
   const auto recorder = bench.submit(std::move(request));
   bench.turn_until_ended(*recorder);
   EXPECT_EQ(recorder->finished_->reason, FinishReason::kContextFull);
-  EXPECT_EQ(bench.engine.length(SlotId{0}), 64) << "every place is used";
+  EXPECT_EQ(recorder->finished_->timings.predicted_tokens, 4);
+  EXPECT_EQ(bench.engine.length(SlotId{0}), 63) << "the last token is in the context, not computed";
   EXPECT_EQ(recorder->finished_->receipt->notes.answer_limit,
             recorder->finished_->timings.predicted_tokens);
 }
 
 TEST(Scheduler, TheReceiptSaysHowLongTheAnswerMayBe) {
-  const std::pair<TokenPos, TokenPos> limits[] = {{-1, 45}, {1000, 45}, {46, 45}, {45, 45}, {9, 9}};
+  const std::pair<TokenPos, TokenPos> limits[] = {{-1, 44}, {1000, 44}, {45, 44}, {44, 44}, {9, 9}};
   for (const auto& [asked, possible] : limits) {
     Bench bench({.slots = 1, .context_tokens = 64});
     auto request = bench.request(std::string(20, 'x'), asked);
@@ -320,7 +321,7 @@ TEST(Scheduler, TheReceiptSaysHowLongTheAnswerMayBe) {
     EXPECT_EQ(notes.answer_asked, asked);
     EXPECT_EQ(notes.answer_limit, possible) << asked;
     EXPECT_EQ(recorder->finished_->timings.predicted_tokens, possible) << asked;
-    EXPECT_EQ(note_sentences(*recorder->finished_->receipt).empty(), asked == 45 || asked == 9);
+    EXPECT_EQ(note_sentences(*recorder->finished_->receipt).empty(), asked == 44 || asked == 9);
   }
 }
 

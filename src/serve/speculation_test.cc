@@ -231,6 +231,51 @@ TEST_P(Speculation, DraftsOfDifferentLengthShareABatch) {
   EXPECT_EQ(drafts.accepted, drafts.drafted) << "what fills a batch up is no draft";
 }
 
+// Drafts that are taken or not by given probabilities, whatever the model says.
+Timings timed(const engine::FakeOptions& fake, Parrot companion, std::vector<float> rates,
+              std::string* text = nullptr) {
+  SchedulerOptions options = with_memory();
+  options.synthetic_acceptance = std::move(rates);
+  Bench bench(fake, options, {.companion = &companion});
+  auto request = bench.request(asking("hello"), 40);
+  request.draft = {.max = 4, .adaptive = false};
+  request.ignore_eos = true;
+  const auto recorder = bench.submit(std::move(request));
+  bench.turn_until_ended(*recorder);
+  EXPECT_TRUE(recorder->finished_);
+  if (!recorder->finished_) return {};
+  if (text != nullptr) *text = recorder->text_;
+  return recorder->finished_->timings;
+}
+
+TEST_P(Speculation, ADraftThatIsNeverTakenChangesNoToken) {
+  std::string alone;
+  std::string never;
+  (void)timed(fake(), parrot(0.0), {}, &alone);
+  const Timings timings = timed(fake(), parrot(1.0), {0, 0, 0, 0}, &never);
+  EXPECT_EQ(never, alone);
+  EXPECT_GT(timings.drafted_tokens, 0);
+  EXPECT_EQ(timings.accepted_tokens, 0) << "although every draft was right";
+}
+
+TEST_P(Speculation, ADraftThatIsAlwaysTakenIsTakenWhole) {
+  const Timings timings = timed(fake(), parrot(1.0), {1, 1, 1, 1});
+  EXPECT_GT(timings.drafted_tokens, 0);
+  EXPECT_EQ(timings.accepted_tokens, timings.drafted_tokens);
+  const auto nonsense_taken = [&](std::vector<float> rates) {
+    return timed(fake(), parrot(0.0), std::move(rates)).accepted_tokens;
+  };
+  EXPECT_GT(nonsense_taken({1, 1, 1, 1}), nonsense_taken({}));
+}
+
+TEST_P(Speculation, PretendingIsTheSameForEveryRequest) {
+  const auto accepted = [&] {
+    return timed(fake(), parrot(1.0), {0.7F, 0.5F, 0.3F, 0.2F}).accepted_tokens;
+  };
+  EXPECT_EQ(accepted(), accepted());
+  EXPECT_GT(accepted(), 0);
+}
+
 TEST_P(Speculation, EndsExactlyWhereTheContextDoes) {
   engine::FakeOptions options = fake();
   options.context_tokens = 80;

@@ -83,7 +83,7 @@ describe('errors', () => {
   });
 
   test('what is not there is a NotFoundError', async () => {
-    await assert.rejects(on.client.embeddings.create({ model: 'x', input: 'x' }), OpenAI.NotFoundError);
+    await assert.rejects(on.client.images.generate({ model: 'x', prompt: 'x' }), OpenAI.NotFoundError);
     await assert.rejects(on.client.models.retrieve('no-such-model'), OpenAI.NotFoundError);
   });
 

@@ -2,7 +2,8 @@
 // never ends.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
@@ -24,6 +25,33 @@ function wrapped(folder, before) {
   chmodSync(path, 0o755);
   return path;
 }
+
+// What GET gives through a UNIX socket.
+function getThrough(socketPath, path) {
+  return new Promise((resolve, reject) => {
+    get({ socketPath, path }, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode));
+    }).on('error', reject);
+  });
+}
+
+test('a server has several ways in, all below one path', async () => {
+  const socket = join(temporaryFolder(), 'holdfast.sock');
+  await withServer(['--host', `127.0.0.1,127.0.0.2,${socket}`, '--api-prefix', '/llm'], async (server) => {
+    const { origin, port, pathname } = new URL(server.url);
+    assert.equal(pathname, '/llm');
+    await answers(server);
+    assert.equal((await fetch(`http://127.0.0.2:${port}/llm/health`)).status, 200);
+    assert.equal(await getThrough(socket, '/llm/health'), 200);
+    assert.equal(await getThrough(socket, '/health'), 404);
+    // The page finds its parts below the path too.
+    const page = await (await fetch(`${origin}/llm/`, { headers: { Accept: 'text/html' } })).text();
+    const [, script] = page.match(/src="([^"]+[.]js)"/);
+    assert.equal((await fetch(new URL(script, `${origin}/llm/`))).status, 200);
+    assert.match(server.log, /ready at http:\/\/127[.]0[.]0[.]1:\d+\/llm and http:\/\/127[.]0[.]0[.]2:\d+\/llm and /);
+  });
+  assert.ok(!existsSync(socket), 'the socket goes with the server');
+});
 
 describe('signals', () => {
   test('SIGHUP opens the log file again, and nothing else happens', async () => {

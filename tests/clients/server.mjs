@@ -16,6 +16,8 @@ import OpenAI from 'openai';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const holdfast = process.env.HOLDFAST_BIN ?? join(root, 'build/holdfast');
+// Makes tiny models (tools/genmodel).
+export const generator = process.env.GENMODEL ?? join(root, 'build/holdfast-genmodel');
 export const keepThoughts = fileURLToPath(new URL('keep_thoughts.jinja', import.meta.url));
 export const strictSystem = fileURLToPath(new URL('strict_system.jinja', import.meta.url));
 export const pocketModel = join(root, 'models/holdfast-pocket-q8_0.gguf');

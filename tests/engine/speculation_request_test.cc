@@ -190,7 +190,7 @@ TEST(EndOfTheContext, IsReachedAsWithoutDrafts) {
       const auto wanted = alone.run(prompt, -1);
       const auto seen = server.run(prompt, -1);
       EXPECT_EQ(seen->tokens(), wanted->tokens());
-      EXPECT_EQ(seen->reports.size(), static_cast<std::size_t>(left + 1));
+      EXPECT_EQ(seen->reports.size(), static_cast<std::size_t>(left));
       EXPECT_EQ(seen->finished->reason, serve::FinishReason::kContextFull);
     }
   }

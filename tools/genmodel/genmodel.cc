@@ -1,4 +1,4 @@
-// holdfast-genmodel: writes a random model of realistic size as a GGUF file.
+// holdfast-genmodel: writes a random model of realistic size, or a tiny one, as a GGUF file.
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/llama/testing/tiny_full_size.h"
+#include "engine/llama/testing/tiny_models.h"
 #include "state/parts.h"
 
 namespace {
@@ -18,6 +19,7 @@ namespace llama = holdfast::llama;
 
 struct Wish {
   std::string shape;
+  std::string tiny;  // an architecture
   std::string out;
   ggml_type type = GGML_TYPE_Q8_0;
   std::uint64_t seed = 1;
@@ -28,7 +30,9 @@ struct Wish {
 void print_help() {
   std::printf(
       "holdfast-genmodel --shape NAME --out FILE [options]\n"
-      "Writes a model with random weights and the sizes of a real one, for measurements.\n\n");
+      "Writes a model with random weights and the sizes of a real one, for measurements.\n"
+      "holdfast-genmodel --tiny ARCHITECTURE --out FILE [--seed N] [--mtp] [--force]\n"
+      "Writes one of a few megabytes, for tests: bert, llama, qwen35, ...\n\n");
   for (const llama::FullSizeShape& shape : llama::full_size_shapes()) {
     std::printf("  %-14s %s\n", std::string(shape.name).c_str(), std::string(shape.what).c_str());
   }
@@ -78,6 +82,8 @@ Wish parse(const std::vector<std::string>& args) {
     };
     if (name == "--shape") {
       wish.shape = value();
+    } else if (name == "--tiny") {
+      wish.tiny = value();
     } else if (name == "--out") {
       wish.out = value();
     } else if (name == "--type") {
@@ -98,16 +104,19 @@ Wish parse(const std::vector<std::string>& args) {
   return wish;
 }
 
+void check_file(const Wish& wish) {
+  if (wish.out.empty()) fail("no file was named.", "Give --out FILE.");
+  if (fs::exists(wish.out) && !wish.force) {
+    fail(wish.out + " exists.", "Give --force to replace it, or another --out.");
+  }
+}
+
 llama::FullSizeSpec spec_of(const Wish& wish) {
   const llama::FullSizeShape* shape = llama::find_full_size_shape(wish.shape);
   if (shape == nullptr) {
     const std::string what =
         wish.shape.empty() ? "no shape was named." : "there is no shape " + wish.shape + ".";
     fail(what, "Give --shape one of:" + shape_names());
-  }
-  if (wish.out.empty()) fail("no file was named.", "Give --out FILE.");
-  if (fs::exists(wish.out) && !wish.force) {
-    fail(wish.out + " exists.", "Give --force to replace it, or another --out.");
   }
   return {.shape = *shape, .mtp = wish.mtp, .type = wish.type, .seed = wish.seed};
 }
@@ -121,21 +130,34 @@ void show_progress(std::size_t done, std::size_t all) {
   if (done == all) std::fprintf(stderr, "\n");
 }
 
+holdfast::Result<void> write_full_size(const Wish& wish, const fs::path& path) {
+  llama::FullSizeSpec spec = spec_of(wish);
+  check_file(wish);
+  spec.progress = show_progress;
+  return llama::write_full_size_model(spec, path);
+}
+
+holdfast::Result<void> write_tiny(const Wish& wish, const fs::path& path) {
+  check_file(wish);
+  return llama::write_tiny_model({.arch = wish.tiny, .mtp = wish.mtp}, wish.seed, path);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Wish wish = parse({argv + 1, argv + argc});
-  llama::FullSizeSpec spec = spec_of(wish);
-  spec.progress = show_progress;
   // Under another name until it is whole, so that nobody loads half of a model.
   const fs::path part = wish.out + ".part";
-  const auto written = holdfast::llama::write_full_size_model(spec, part);
+  const auto written = wish.tiny.empty() ? write_full_size(wish, part) : write_tiny(wish, part);
   std::error_code error;
   if (written.ok()) fs::rename(part, wish.out, error);
   if (written.ok() && !error) return 0;
   fs::remove(part);
   if (!written.ok() && written.error().param == "mtp") {
     fail(written.error().message + ".", "Leave --mtp out, or choose a qwen35 shape.");
+  }
+  if (!written.ok() && written.error().param == "arch") {
+    fail(written.error().message + ".", "--help names some that there are.");
   }
   fail(written.ok() ? error.message() : written.error().message + ".",
        "Is the folder there, and is there room on the disk?");

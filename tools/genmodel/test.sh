@@ -25,6 +25,10 @@ expect_refusal 'Give --force' --shape tiny-250k --out "$model"
 [[ $(sha256sum <"$model") != "$first" ]]
 "$program" --shape tiny-250k --out "$model" --force 2>/dev/null
 [[ $(sha256sum <"$model") == "$first" ]]  # a pure function of its arguments
+"$program" --tiny bert --out "$folder/bert.gguf"
+grep -q 'general.architecture' "$folder/bert.gguf" && rm "$folder/bert.gguf"
+expect_refusal 'no tiny model of abacus' --tiny abacus --out "$folder/x"
+expect_refusal 'Give --out' --tiny bert
 expect_refusal 'one of: qwen35-0.8b' --shape qwen --out "$folder/x"
 expect_refusal 'Give --out' --shape tiny-250k
 expect_refusal 'Leave --mtp out' --shape attention-1b --mtp --out "$folder/x"

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/companion.h"
+#include "engine/embedder.h"
 #include "engine/engine.h"
 #include "engine/text.h"
 #include "state/drafts.h"
@@ -19,6 +21,10 @@ enum class FlashAttention { kAuto, kOn, kOff };
 // Which states are copied out while the engine computes on: those that lie on cards which can do
 // that; all, for tests; none.
 enum class LateCopying { kWhereItHelps, kAlways, kNever };
+
+struct EmbeddingConfig {
+  std::optional<engine::Pooling> pooling;  // nullopt: the model's own
+};
 
 struct LlamaConfig {
   std::string model_path;
@@ -78,13 +84,15 @@ struct LlamaConfig {
   float yarn_beta_fast = -1.0F;
   float yarn_beta_slow = -1.0F;
   int yarn_orig_ctx = 0;
-  std::string chat_template;  // empty: the model's own
-  int grammar_limit = 1;      // engine::GrammarLimits::factor
+  std::string chat_template;                 // empty: the model's own
+  int grammar_limit = 1;                     // engine::GrammarLimits::factor
+  std::optional<EmbeddingConfig> embedding;  // set: texts are embedded, and nothing is generated
 };
 
 struct LoadedModel {
   std::shared_ptr<const engine::TextModel> text;
-  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<engine::Engine> engine;  // where texts are embedded: one that computes nothing
+  std::shared_ptr<engine::Embedder> embedder;    // null: text is generated
   std::unique_ptr<engine::Engine> draft_engine;  // the companion's own; null: it needs none
   std::unique_ptr<engine::Companion> companion;  // null: none
   std::string companion_note;                    // why there is none although one was asked for

@@ -18,9 +18,11 @@
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_companions.h"
 #include "engine/llama/llama_config.h"
+#include "engine/llama/llama_embedder.h"
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/llama_text.h"
 #include "engine/llama/tensor_places.h"
+#include "engine/no_generation.h"
 
 namespace holdfast::llama {
 
@@ -292,6 +294,26 @@ Result<void> warm_up(engine::Engine& engine) {
   return {};
 }
 
+Result<std::shared_ptr<const LlamaText>> text_of(const std::shared_ptr<llama_model>& model,
+                                                 const LlamaConfig& config) {
+  return LlamaText::create(model, config.model_path, config.chat_template,
+                           {{config.grammar_limit}, {config.grammar_limit}});
+}
+
+Result<LoadedModel> load_embedder(const std::shared_ptr<llama_model>& model,
+                                  const LlamaConfig& config) {
+  auto text = text_of(model, config);
+  if (!text) return text.error();
+  auto embedder = LlamaEmbedder::create(model, config);
+  if (!embedder) return embedder.error();
+  LoadedModel loaded;
+  loaded.text = std::move(*text);
+  loaded.engine = std::make_unique<engine::NoGeneration>((*embedder)->text_tokens_max());
+  loaded.embedder = std::move(*embedder);
+  loaded.on_gpu = config.gpu_layers != 0 && has_gpu();
+  return loaded;
+}
+
 }  // namespace
 
 void set_llama_log(std::function<void(int, const std::string&)> sink) {
@@ -317,14 +339,14 @@ Result<LoadedModel> load_llama_model(const LlamaConfig& config, const LoadProgre
   if (auto chosen = use_cpu_variant(config.cpu_variant); !chosen) return chosen.error();
   auto model = load_llama_file(config, progress);
   if (!model) return model.error();
+  if (config.embedding) return load_embedder(*model, config);
   auto shape = LlamaEngine::measure_shape(model->get(), config);
   if (!shape) return shape.error();
   LlamaConfig sized = config;
   if (sized.context_tokens <= 0) {
     sized.context_tokens = context_that_fits(model->get(), *shape, config.slots);
   }
-  auto text = LlamaText::create(*model, config.model_path, config.chat_template,
-                                {{config.grammar_limit}, {config.grammar_limit}});
+  auto text = text_of(*model, config);
   if (!text) return text.error();
   const auto source = companion_for(config, model->get());
   if (!source) return source.error();

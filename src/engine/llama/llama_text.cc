@@ -13,6 +13,7 @@
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/llama_schema.h"
 #include "engine/llama/local_time.h"
+#include "engine/llama/named_templates.h"
 #include "engine/llama/template_meter.h"
 
 namespace holdfast::llama {
@@ -70,9 +71,11 @@ Result<std::shared_ptr<const LlamaText>> LlamaText::create(std::shared_ptr<llama
                                                            const std::string& path,
                                                            const std::string& chat_template,
                                                            TextLimits limits) {
+  const auto source = template_named(chat_template);
+  if (!source) return source.error();
   common_chat_templates_ptr templates;
   try {
-    templates = common_chat_templates_init(model.get(), chat_template);
+    templates = common_chat_templates_init(model.get(), *source);
   } catch (const std::exception& failure) {
     return invalid_argument("--chat-template",
                             std::string("The chat template cannot be used: ") + failure.what());

@@ -58,12 +58,15 @@ async function failureOf(response: Response): Promise<Failure> {
 
 // --- requests ------------------------------------------------------------------------
 
+// The server may answer below a path (--api-prefix); the page is its root, with a slash at the end.
+const root = location.pathname.replace(/\/$/, '');
+
 export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
   const headers = new Headers(options.headers);
   if (key.value) headers.set('Authorization', `Bearer ${key.value}`);
   let response: Response;
   try {
-    response = await fetch(path, { ...options, headers });
+    response = await fetch(root + path, { ...options, headers });
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error;
     throw new Failure(unreachable, 0);

@@ -21,7 +21,7 @@ namespace holdfast::llama::tiny {
 using Array = std::vector<std::uint32_t>;
 
 struct Key {
-  std::string name;  // without the architecture prefix
+  std::string name;  // "tokenizer.", or without the architecture prefix
   std::variant<std::uint32_t, float, Array> value;
 };
 using Keys = std::vector<Key>;

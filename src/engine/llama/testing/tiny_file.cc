@@ -31,7 +31,9 @@ gguf_context_ptr make_metadata(const ModelFile& model) {
   gguf_set_val_str(metadata.get(), "general.architecture", model.recipe.arch);
   gguf_set_val_str(metadata.get(), "general.name", model.name.c_str());
   for (const Key& key : model.blueprint.keys) {
-    const std::string name = std::string(model.recipe.arch) + "." + key.name;
+    const bool of_tokenizer = key.name.starts_with("tokenizer.");
+    const std::string name =
+        of_tokenizer ? key.name : std::string(model.recipe.arch) + "." + key.name;
     std::visit([&](const auto& value) { set_value(metadata.get(), name, value); }, key.value);
   }
   set_tokenizer(metadata.get(), model.blueprint.sizes.vocabulary);

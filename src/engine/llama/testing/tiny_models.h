@@ -33,8 +33,8 @@
 namespace holdfast::llama {
 
 struct TinySpec {
-  // One of tiny_architectures(). A llama.cpp architecture name, or a variant
-  // of one: llama-moe, lfm2-swa.
+  // One of tiny_architectures(), or bert, which gives vectors and no logits. A
+  // llama.cpp architecture name, or a variant of one: llama-moe, lfm2-swa.
   std::string_view arch;
   // Adds one MTP block; the trunk keeps the weights it has without it.
   // Load the file with llama_model_params::load_mtp to get the block.

@@ -8,6 +8,9 @@
 namespace holdfast::llama::tiny {
 namespace {
 
+constexpr std::uint32_t kMeanPooling = 1;  // the library's number
+constexpr std::uint32_t kSentences = 2;    // BERT tells two apart
+
 // ---- Parts of the model as a whole ----
 
 void trunk(Blueprint& model) {
@@ -34,6 +37,34 @@ void output_norm_as_embedding_norm(Blueprint& model) {
 }
 
 void scaled_embeddings(Blueprint& model) { model.scales_embeddings = true; }
+
+// Instead of the trunk: BERT's, which sees the whole text, has a vector for each position and norms
+// behind its parts, gives vectors and no logits, and ranks with one more head.
+void encoder(Blueprint& model) {
+  const std::uint32_t width = model.sizes.width;
+  model.tensors.clear();
+  model.set({{"attention.head_count_kv", model.sizes.heads},
+             {"pooling_type", kMeanPooling},
+             {"tokenizer.ggml.token_type_count", kSentences}});
+  model.add({{"token_embd.weight", {width, model.sizes.vocabulary}},
+             {"token_types.weight", {width, kSentences}},
+             {"position_embd.weight", {width, model.sizes.context}},
+             {"token_embd_norm.weight", {width}},
+             {"token_embd_norm.bias", {width}},
+             {"cls.weight", {width, width}},
+             {"cls.bias", {width}},
+             {"cls.output.weight", {width, 1}},
+             {"cls.output.bias", {1}}});
+  model.sizes.kv_heads = model.sizes.heads;
+}
+
+void norms_behind(Blueprint& model) {
+  const std::uint32_t width = model.sizes.width;
+  model.add_to_all({{"attn_output_norm.weight", {width}},
+                    {"attn_output_norm.bias", {width}},
+                    {"layer_output_norm.weight", {width}},
+                    {"layer_output_norm.bias", {width}}});
+}
 
 // What the last layer has on top when it is an MTP block. Like most real ones
 // it shares the trunk's embeddings and output.
@@ -181,10 +212,20 @@ constexpr Recipe kRecipes[] = {
       fused_experts, expert_choice_bias, shared_expert}},
 };
 
+// Those that give vectors and no logits.
+constexpr Recipe kEncoders[] = {
+    {"bert",
+     "bert",
+     kAttention,
+     kDense,
+     {encoder, attention, attention_output_bias, norms_behind, ungated_feed_forward}},
+};
+
 constexpr bool describes_every_layer(const Recipe& recipe) {
   return recipe.mixers.size() == kLayers && recipe.feed_forwards.size() == kLayers;
 }
 static_assert(std::ranges::all_of(kRecipes, describes_every_layer));
+static_assert(std::ranges::all_of(kEncoders, describes_every_layer));
 
 bool all_alike(std::string_view layers) {
   return layers.find_first_not_of(layers[0]) == layers.npos;
@@ -208,8 +249,11 @@ std::string feed_forwards_of(const Recipe& recipe, const Sizes& sizes) {
 std::span<const Recipe> recipes() { return kRecipes; }
 
 const Recipe* find_recipe(std::string_view name) {
-  const auto found = std::ranges::find(kRecipes, name, &Recipe::name);
-  return found == std::ranges::end(kRecipes) ? nullptr : &*found;
+  for (const std::span<const Recipe> kind : {recipes(), std::span<const Recipe>(kEncoders)}) {
+    const auto found = std::ranges::find(kind, name, &Recipe::name);
+    if (found != kind.end()) return &*found;
+  }
+  return nullptr;
 }
 
 Blueprint blueprint_of(const Recipe& recipe, const Sizes& sizes, bool mtp) {

@@ -19,9 +19,10 @@ struct Recipe {
   bool has_mtp = false;
 };
 
+// Those that generate text.
 [[nodiscard]] std::span<const Recipe> recipes();
 
-// Null when there is none of that name.
+// One of these, or of those that only give vectors. Null when there is none of that name.
 [[nodiscard]] const Recipe* find_recipe(std::string_view name);
 
 // With sizes.layers, the model has this many: of the kinds that the recipe begins
