@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "engine/llama/llama_backends.h"
+
 namespace holdfast::llama {
 namespace {
 
@@ -24,6 +26,7 @@ class LateCopiesOnAProcessor : public testing::Test {
  protected:
   void SetUp() override {
     std::printf("seed %u\n", kSeed);
+    ASSERT_TRUE(use_cpu_variant("").ok());  // the prebuilt engine has its processors' code apart
     context_.reset(ggml_init({kTensors * ggml_tensor_overhead(), nullptr, /*no_alloc=*/true}));
     for (int i = 0; i < kTensors; ++i) {
       tensors_.push_back(ggml_new_tensor_1d(context_.get(), GGML_TYPE_I8, kTensorBytes));
