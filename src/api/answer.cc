@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/access.h"
+#include "api/next_turn.h"
 #include "api/session_id.h"
 #include "api/worker.h"
 
@@ -178,6 +179,20 @@ void note_tool_calls(const AnswerUnderWay& answer, Generations& generations) {
   }
 }
 
+// What was cut short is more likely to be asked for again than to go on.
+void offer_next_turn_of(const AnswerContext& context, const AnswerUnderWay& answer,
+                        const std::shared_ptr<const AskedChat>& asked,
+                        const Generations& generations) {
+  if (asked == nullptr || !all_finished(answer)) return;
+  const ChoiceReader& reader = answer.readers.front();
+  const serve::FinishReason reason = reader.finished()->reason;
+  const bool cut =
+      reason == serve::FinishReason::kMaxTokens || reason == serve::FinishReason::kContextFull;
+  if (cut) return;
+  offer_next_turn(context.backend, context.worker, asked, reader.reply(), reader.answer_id(),
+                  generations.id(0));
+}
+
 void note_tokens(const AnswerUnderWay& answer, RequestEnd* log) {
   if (log == nullptr || !all_finished(answer)) return;
   const Usage usage = total_usage(answer);
@@ -216,6 +231,7 @@ asio::awaitable<void> answer_refused(Answering& at, const Error& error,
 asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol& protocol,
                                    ReadyRequest& ready, Origin origin, HttpResponder& responder) {
   const auto format = ready.prepared.format;  // the readers refer to it
+  const auto asked = ready.prepared.asked;
   AnswerUnderWay answer = open_answer(context, protocol, ready);
   const ContextOverflow overflow = overflow_of(*context.backend, ready.prepared);
   Generations generations(*context.backend, context.io);
@@ -234,6 +250,7 @@ asio::awaitable<void> answer_ready(const AnswerContext& context, const Protocol&
     co_await answer_whole(at);
   }
   note_tool_calls(answer, generations);
+  offer_next_turn_of(context, answer, asked, generations);
   note_tokens(answer, context.log);
 }
 

@@ -80,6 +80,7 @@ void refuse_thread(const JsonFields& body) {
 
 ChatRequest read_request(const JsonFields& body, const ChatDefaults& defaults) {
   ChatRequest request;
+  request.protocol_returns_thoughts = true;
   refuse_thread(body);
   request.options = read_message_options(body, defaults);
   request.input.reasoning_format = defaults.reasoning_format;

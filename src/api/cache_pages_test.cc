@@ -44,6 +44,7 @@ cache::Receipt full_receipt() {
   receipt.bytes_out = 8192;
   receipt.checkpoints = 3;
   receipt.kept = 960;
+  receipt.prewarmed = 40;
   receipt.history_tokens = 17;
   receipt.answer_ids = {2, 1};
   receipt.companion = {
@@ -82,7 +83,7 @@ TEST(ReceiptJson, HasEveryField) {
     "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
     "restored_tokens": 400, "restored_from": "snapshot in place", "recomputed_tokens": 600,
     "reuse": 0.4, "bytes_restored": 4096, "bytes_fetched": 512, "bytes_kept": 8192, "checkpoints": 3,
-    "kept_tokens": 960, "history_tokens": 17, "answer_ids": {"used": 2, "ignored": 1},
+    "kept_tokens": 960, "prewarmed_tokens": 40, "history_tokens": 17, "answer_ids": {"used": 2, "ignored": 1},
     "difference": {"position": 500, "in": "messages[2]", "message": 2, "role": "system", "known_text": "14:03",
       "sent_text": "14:04", "known_tokens": [49, 52, 58, 48, 51],
       "sent_tokens": [49, 52, 58, 48, 52]},

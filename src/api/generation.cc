@@ -80,6 +80,13 @@ cache::RequestNotes notes_of(const ChatRequest& request,
   return notes;
 }
 
+// Whether the answer may be read ahead. Of several answers nobody knows which will go on, and an
+// answer to no message has none before it.
+bool may_prewarm(const Backend& backend, const ChatRequest& request) {
+  return backend.scheduler->prewarms() && request.options.n == 1 && request.options.reuse &&
+         request.options.max_tokens != 0 && !request.input.continue_final_message;
+}
+
 // Each choice has a sampler of its own, made before the queue is asked.
 constexpr std::size_t kChoicesMax = 64;
 
@@ -176,15 +183,12 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
   prepared.format = chat->format;
   if (refuse_untokenized(backend, chat->prompt, "messages", prepared)) return prepared;
   serve::GenerateRequest first = make_request(request.options, {}, space);
+  cache::TokenizedPrompt tokenized = tokenize_quoted(backend, space, *quoted);
+  first.prompt = std::move(tokenized.tokens);
   if (backend.history != nullptr) {
-    cache::TokenizedPrompt tokenized = backend.history->tokenize(space, *backend.text, chat->prompt,
-                                                                 quoted->quotes, chat->literal);
-    first.prompt = std::move(tokenized.tokens);
     first.history_tokens = tokenized.kept;
     first.answer_ids = {quoted->ids_used, quoted->ids_ignored};
     first.answer_context = std::move(tokenized.context);
-  } else {
-    first.prompt = backend.text->tokenize_prompt(chat->prompt, true, chat->literal);
   }
   first.stops.insert(first.stops.end(), chat->stops.begin(), chat->stops.end());
   first.spans = backend.text->message_spans(*chat, first.prompt);
@@ -201,6 +205,9 @@ Result<Prepared> prepare_chat(const Backend& backend, const ChatRequest& request
                            format = prepared.format](const std::string& reply) {
     return ends_in_call(*text, *format, reply);
   };
+  if (may_prewarm(backend, request)) {
+    prepared.asked = std::make_shared<const AskedChat>(AskedChat{request, space});
+  }
   return prepared;
 }
 

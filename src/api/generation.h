@@ -13,6 +13,7 @@
 #include "api/backend.h"
 #include "api/http_server.h"
 #include "api/mailbox.h"
+#include "api/next_turn.h"
 #include "api/openai_request.h"
 
 namespace holdfast::api {
@@ -28,6 +29,7 @@ struct Prepared {
   std::vector<PreparedChoice> choices;
   std::shared_ptr<const engine::ReplyFormat> format;  // null for plain completions
   Mailbox::EndsInCall ends_in_call;                   // null for plain completions
+  std::shared_ptr<const AskedChat> asked;             // null: its answer is not read ahead
   // Set: the prompt cannot fit, and was not tokenised to say so. There is one choice, without a
   // prompt, and submit() answers with this error.
   std::optional<Error> too_long;
@@ -63,6 +65,7 @@ class Generations {
   void cancel();
   // The answer to this choice called a tool, so its client will soon be back.
   void note_tool_call(std::size_t choice);
+  [[nodiscard]] const std::string& id(std::size_t choice) const { return ids_[choice]; }
 
   [[nodiscard]] bool done() const { return running_ == 0; }
   // The next letters, none after `patience`; counts the ends among them.

@@ -272,6 +272,19 @@ void write_proofs(MetricsWriter& out, const serve::SchedulerStatus& server) {
       .sample(std::uint64_t{server.disproved.empty() ? 0U : 1U});
 }
 
+void write_prewarm(MetricsWriter& out, const serve::PrewarmCounts& prewarm) {
+  out.counter("holdfast_prewarm_answers_total",
+              "Answers offered to be read ahead in idle time, by what came of it.")
+      .sample(prewarm.read, "result=\"read\"")
+      .sample(prewarm.interrupted, "result=\"interrupted\"")
+      .sample(prewarm.needless, "result=\"needless\"");
+  out.counter("holdfast_prewarm_tokens_total", "Tokens read ahead.").sample(prewarm.tokens);
+  out.counter("holdfast_prewarm_seconds_total", "Idle time spent on that.").sample(prewarm.seconds);
+  out.counter("holdfast_prewarm_used_tokens_total",
+              "Tokens read ahead that later prompts began with.")
+      .sample(prewarm.used_tokens);
+}
+
 void write_engine(MetricsWriter& out, const engine::EngineStanding& engine) {
   const engine::EngineSetting& setting = engine.setting;
   const std::string label = "variant=\"" + setting.cpu_variant + "\",buffers=\"" +
@@ -304,6 +317,7 @@ std::string metrics_text(const serve::SchedulerStatus& server, const cache::Cach
   write_reuse(out, cache);
   write_keeping(out, cache);
   write_disk(out, cache);
+  write_prewarm(out, server.prewarm);
   write_proofs(out, server);
   write_engine(out, engine);
   return out.take();

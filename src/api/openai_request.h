@@ -97,6 +97,8 @@ struct ChatRequest {
   MessageSources sources;
   SkippedKinds skipped;              // tools and items that are not shown to the model
   bool attribution_removed = false;  // ChatDefaults::keep_attribution
+  // Whether clients of this protocol send an answer's thoughts back.
+  bool protocol_returns_thoughts = false;
 };
 
 // Texts and ids in their order; at least one of each.

@@ -87,10 +87,11 @@ engine::Reply reply_of(const Json& message) {
 // The answers that a request quotes: found, compared, fitted into its prompt.
 class Quoting {
  public:
-  Quoting(const Backend& backend, const ChatRequest& request, SpaceKey space)
+  Quoting(const Backend& backend, const ChatRequest& request, SpaceKey space, AskedBy asked_by)
       : backend_(backend),
         request_(request),
         space_(space),
+        asked_by_(asked_by),
         tokens_left_(kQuotedContexts * backend.context_tokens) {}
 
   QuotedChat quote(engine::RenderedChat chat) {
@@ -111,8 +112,12 @@ class Quoting {
   };
 
   void ignore(AnswerIdFate fate, QuotedChat& result) {
-    backend_.answer_ids->count(fate);
+    count(fate);
     ++result.ids_ignored;
+  }
+
+  void count(AnswerIdFate fate) {
+    if (asked_by_ == AskedBy::kClient) backend_.answer_ids->count(fate);
   }
 
   void find_answers(QuotedChat& result) {
@@ -201,7 +206,7 @@ class Quoting {
         ignore(AnswerIdFate::kNotShown, result);
         continue;
       }
-      backend_.answer_ids->count(AnswerIdFate::kUsed);
+      count(AnswerIdFate::kUsed);
       ++result.ids_used;
     }
   }
@@ -209,6 +214,7 @@ class Quoting {
   const Backend& backend_;
   const ChatRequest& request_;
   const SpaceKey space_;
+  const AskedBy asked_by_;
   Json messages_ = Json::array();
   std::vector<std::size_t> ordinals_;  // of each message: the assistant's ones before it
   std::size_t assistants_ = 0;
@@ -231,14 +237,23 @@ Result<engine::RenderedChat> render_chat(const Backend& backend, engine::ChatInp
 }
 
 Result<QuotedChat> render_quoting(const Backend& backend, const ChatRequest& request,
-                                  SpaceKey space) {
+                                  SpaceKey space, AskedBy asked_by) {
   auto chat = render_chat(backend, request.input);
   if (!chat) return chat.error();
   const bool possible = backend.answer_ids != nullptr && backend.history != nullptr;
   if (request.answer_refs.empty() || !possible || chat->format == nullptr) {
     return QuotedChat{std::move(*chat), {}, 0, 0};
   }
-  return Quoting(backend, request, space).quote(std::move(*chat));
+  return Quoting(backend, request, space, asked_by).quote(std::move(*chat));
+}
+
+cache::TokenizedPrompt tokenize_quoted(const Backend& backend, SpaceKey space,
+                                       const QuotedChat& quoted) {
+  const engine::RenderedChat& chat = quoted.chat;
+  if (backend.history == nullptr) {
+    return {.tokens = backend.text->tokenize_prompt(chat.prompt, true, chat.literal)};
+  }
+  return backend.history->tokenize(space, *backend.text, chat.prompt, quoted.quotes, chat.literal);
 }
 
 }  // namespace holdfast::api

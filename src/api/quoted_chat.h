@@ -36,8 +36,15 @@ struct QuotedChat {
 [[nodiscard]] Result<engine::RenderedChat> render_chat(const Backend& backend,
                                                        engine::ChatInput input);
 
+// What a client did not ask for is not counted among the ids that clients sent.
+enum class AskedBy { kClient, kServer };
 [[nodiscard]] Result<QuotedChat> render_quoting(const Backend& backend, const ChatRequest& request,
-                                                SpaceKey space);
+                                                SpaceKey space,
+                                                AskedBy asked_by = AskedBy::kClient);
+
+// Its tokens; those of quoted and remembered answers as they were sampled.
+[[nodiscard]] cache::TokenizedPrompt tokenize_quoted(const Backend& backend, SpaceKey space,
+                                                     const QuotedChat& quoted);
 
 // Whether two replies say the same.
 [[nodiscard]] bool says_the_same(const engine::Reply& a, const engine::Reply& b);

@@ -91,6 +91,7 @@ void append_counts(ObjectWriter& object, const cache::Receipt& receipt) {
   append_count(object, "bytes_kept", receipt.bytes_out);
   object.integer("checkpoints", receipt.checkpoints);
   object.integer("kept_tokens", receipt.kept);
+  object.integer("prewarmed_tokens", receipt.prewarmed);
   object.integer("history_tokens", receipt.history_tokens);
   ObjectWriter ids(object.key("answer_ids"));
   ids.integer("used", receipt.answer_ids.used);

@@ -209,6 +209,7 @@ ResponsesRequest read_request(const JsonFields& body, const Json& earlier,
   request.store = body.boolean("store").value_or(true);
   refuse_unsupported(body);
   request.chat.options = read_answer_options(body, defaults);
+  request.chat.protocol_returns_thoughts = true;
   engine::ChatInput& input = request.chat.input;
   read_messages(body, earlier, request.chat);
   input.stream = request.chat.options.stream;

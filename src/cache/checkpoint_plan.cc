@@ -87,6 +87,15 @@ void add_places_of_slot(CheckpointPlan& plan, plan::PlacementInput input, TokenP
   std::ranges::sort(plan.due, {}, &plan::Checkpoint::position);
 }
 
+// What is read ahead is an answer, and few prompts part inside of one: the next place where they do
+// is behind it.
+void keep_deepest(CheckpointPlan& plan) {
+  if (plan.due.empty()) return;
+  const TokenPos deepest = plan.due.back().position;
+  std::erase_if(plan.due, [&](const plan::Checkpoint& one) { return one.position < deepest; });
+  std::erase_if(plan.due_in_slot, [&](TokenPos position) { return position < deepest; });
+}
+
 }  // namespace
 
 TokenPos scarce_distance(const CacheCore& core) {
@@ -129,6 +138,7 @@ CheckpointPlan plan_checkpoints(const CacheCore& core, const Prompt& prompt,
   placement.near = near_end_for(core, prompt);
   plan.due = plan::place_checkpoints(placement);
   if (input.slots_keep_places) add_places_of_slot(plan, placement, least_spacing(prompt));
+  if (prompt.ahead) keep_deepest(plan);
   const TokenPos last = plan.due.empty() ? input.restored : plan.due.back().position;
   if (core.keeps_ends(prompt) && worth_its_end(core, placement.length, last)) {
     plan.due.push_back({placement.length, plan::CheckpointKind::kAnswerStart});

@@ -36,6 +36,7 @@ struct Prompt {
   EndKey end;                             // of its keys, if it may use what is kept
   std::uint64_t number = 0;               // of the request, for the journal
   bool one_off = false;                   // plan/one_offs.h; known when it begins
+  bool ahead = false;                     // nobody has asked for it yet (serve/prewarmer.h)
   std::span<const PromptSection> sections =
       {};  // under their clients' names, where these are known
 };

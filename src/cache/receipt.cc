@@ -74,6 +74,10 @@ std::vector<std::string> check_receipt(const Receipt& receipt) {
   if ((receipt.missing.why == MissReason::kForeign) != !receipt.missing.made_by.empty()) {
     wrong.push_back(numbers("RECEIPT-5 a maker without the reason, or the reverse:", {}));
   }
+  if (receipt.prewarmed < 0 || receipt.prewarmed > receipt.restored) {
+    wrong.push_back(
+        numbers("RECEIPT-6 prewarmed, restored:", {receipt.prewarmed, receipt.restored}));
+  }
   return wrong;
 }
 

@@ -11,6 +11,7 @@
 //   RECEIPT-4  a miss names its reason: restorable < matched comes with why != kNone, the last
 //              prompt token aside, which is always read
 //   RECEIPT-5  only kForeign names a maker, and it always does
+//   RECEIPT-6  0 <= prewarmed <= restored
 #pragma once
 
 #include <cstdint>
@@ -99,12 +100,13 @@ struct Receipt {
   TokenPos restored = 0;
   plan::StartSource source = plan::StartSource::kNothing;
   TokenPos recomputed = 0;
-  ByteCount bytes_in = 0;                     // brought back
-  ByteCount bytes_out = 0;                    // kept for later
-  int checkpoints = 0;                        // taken while the prompt was read
-  TokenPos kept = 0;                          // of the prompt, up to the last of them in memory
-  TokenPos history_tokens = 0;                // ids kept as they were sampled (token-exact history)
-  AnswerIdCounts answer_ids;                  // that helped with that, and that did not
+  ByteCount bytes_in = 0;       // brought back
+  ByteCount bytes_out = 0;      // kept for later
+  int checkpoints = 0;          // taken while the prompt was read
+  TokenPos kept = 0;            // of the prompt, up to the last of them in memory
+  TokenPos history_tokens = 0;  // ids kept as they were sampled (token-exact history)
+  AnswerIdCounts answer_ids;    // that helped with that, and that did not
+  TokenPos prewarmed = 0;  // of the restored ones, read ahead (serve/prewarmer.h). Not recorded
   std::optional<CompanionReceipt> companion;  // nullopt: there is none
   RequestNotes notes;                         // not recorded
 

@@ -201,6 +201,7 @@ void Starter::bring_companion(const Start& start) {
 }
 
 void Starter::add_up(const Prompt& prompt, const Receipt& receipt) {
+  if (prompt.ahead) return;
   CacheStatus& totals = core_.totals;
   const auto restored = static_cast<std::uint64_t>(receipt.restored);
   const bool was_live = receipt.source == plan::StartSource::kLive;

@@ -125,6 +125,9 @@ std::string source_line(const Json& receipt) {
     line += ", " + human_bytes(static_cast<ByteCount>(bytes)) + " brought back in " +
             fixed(number_at(receipt, "restore_ms"), 0) + " ms";
   }
+  if (const auto ahead = count_at(receipt, "prewarmed_tokens"); ahead > 0) {
+    line += ", " + with_commas(ahead) + " tokens of it read ahead in idle time";
+  }
   line += "; slot " + std::to_string(count_at(receipt, "slot"));
   if (const double queued = number_at(receipt, "queued_ms"); queued >= 10.0) {
     line += ", after " + seconds(queued) + " in the queue";

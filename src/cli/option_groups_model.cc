@@ -179,6 +179,11 @@ OptionGroup reuse_group(ReuseOptions& o) {
        "While nobody waits, compute this share of the restored states again from the first token "
        "and compare. A difference takes the state out of use and is reported. 0.02 costs little; 1 "
        "is for a machine under suspicion."},
+      {"--prewarm", "on|off|auto", on_off_auto(o.prewarm),
+       "While nobody waits, read each answer once more as the conversation's next prompt will show "
+       "it: without its thoughts, where the template leaves them out. The next turn then reads the "
+       "new message alone. A request that arrives waits for one piece of it at most. auto: not on "
+       "battery."},
       {"--token-history / --no-token-history", "", flag(o.token_history),
        "Answers that come back as history keep the token ids that were sampled, so that they are "
        "found again whatever the tokenizer makes of their text."},

@@ -91,6 +91,7 @@ struct ReuseOptions {
   bool checkpoints = true;
   bool token_history = true;
   float prove = 0.0F;  // share of restores that are computed again while idle
+  OnOffAuto prewarm = OnOffAuto::kAuto;
 };
 
 struct DraftOptions {

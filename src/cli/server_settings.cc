@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 
 #include "base/free_memory.h"
 #include "cli/engine_settings.h"
 #include "cli/version.h"
+#include "env/power.h"
 
 namespace holdfast::cli {
 namespace {
@@ -16,6 +18,15 @@ ByteCount cache_budget(std::int64_t ram_mib) {
   if (ram_mib == kCacheRamUnlimited) return std::numeric_limits<ByteCount>::max() / 2;
   if (ram_mib >= 0) return static_cast<ByteCount>(ram_mib) * kMebibyte;
   return free_memory().value_or(4096 * kMebibyte) / 4 / kMebibyte * kMebibyte;
+}
+
+std::function<bool()> prewarm_rule(OnOffAuto prewarm) {
+  switch (prewarm) {
+    case OnOffAuto::kOn: return [] { return true; };
+    case OnOffAuto::kOff: return nullptr;
+    case OnOffAuto::kAuto: return [] { return !env::on_battery(); };
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -96,6 +107,7 @@ serve::SchedulerOptions scheduler_options(const ServeOptions& options,
   scheduling.pace.tokens_max = options.context.batch_size;
   scheduling.synthetic_acceptance = options.drafts.synthetic;
   scheduling.deterministic_draft = model.engine->decode_tokens_max() - 1;
+  scheduling.may_prewarm = prewarm_rule(options.reuse.prewarm);
   scheduling.proofs.share = options.reuse.prove;
   scheduling.proofs.exact = options.context.deterministic && !model.on_gpu;
   scheduling.cache.memory.budget = cache_budget(options.reuse.ram_mib);

@@ -165,17 +165,21 @@ void CacheRecorder::go_on(const cache::Prompt&, const tier::StoreMatch* found,
   if (came != nullptr) notes_.call().came = outline_of(*came);
 }
 
-void CacheRecorder::note_one_off(const cache::Prompt& prompt) {
-  if (!prompt.one_off || !recording()) return;
-  write_decoded();
+void CacheRecorder::note_kind(const cache::Prompt& prompt) {
+  if (!recording()) return;
   CacheEvent event;
-  event.kind = EventKind::kOneOff;
   event.request = prompt.number;
-  writer_.write(event);
+  for (const auto& [is_one, kind] : {std::pair(prompt.one_off, EventKind::kOneOff),
+                                     std::pair(prompt.ahead, EventKind::kAhead)}) {
+    if (!is_one) continue;
+    write_decoded();
+    event.kind = kind;
+    writer_.write(event);
+  }
 }
 
 void CacheRecorder::begin(const cache::Prompt& prompt, SlotId slot, const cache::Receipt& receipt) {
-  note_one_off(prompt);
+  note_kind(prompt);
   open(EventKind::kBegin, slot);
   notes_.call().request = prompt.number;
   if (options_.private_form) names_.note_begun(receipt.id, prompt.number);

@@ -90,7 +90,8 @@ class CacheRecorder final : public cache::CacheJournal {
   void open(EventKind kind, SlotId slot = {});
   // Says what a prompt is, before it is first spoken of.
   void introduce(const cache::Prompt& prompt);
-  void note_one_off(const cache::Prompt& prompt);
+  // What begins next, where it is no usual request.
+  void note_kind(const cache::Prompt& prompt);
   void write_decoded();
   [[nodiscard]] SpaceKey space_of(SpaceKey space);
 

@@ -20,6 +20,7 @@ bool has_world(EventKind kind) {
     case EventKind::kForget:
     case EventKind::kDone:
     case EventKind::kOneOff:
+    case EventKind::kAhead:
     case EventKind::kDecoded: return false;
     default: return true;
   }
@@ -28,12 +29,12 @@ bool has_world(EventKind kind) {
 }  // namespace
 
 const char* event_kind_name(EventKind kind) {
-  constexpr std::array<const char*, 28> kNames = {
-      "opened",      "prompt",         "plan",      "wait",       "ask below", "go on",
-      "begin",       "before chunk",   "prefilled", "decoded",    "emptied",   "end",
-      "called tool", "speed",          "copy out",  "bring in",   "erase",     "keep idle",
-      "clear",       "receipt",        "dropped",   "forget",     "done",      "distrust",
-      "postponed",   "copy postponed", "one-off",   "clear space"};
+  constexpr std::array<const char*, 29> kNames = {
+      "opened",      "prompt",         "plan",      "wait",        "ask below", "go on",
+      "begin",       "before chunk",   "prefilled", "decoded",     "emptied",   "end",
+      "called tool", "speed",          "copy out",  "bring in",    "erase",     "keep idle",
+      "clear",       "receipt",        "dropped",   "forget",      "done",      "distrust",
+      "postponed",   "copy postponed", "one-off",   "clear space", "ahead"};
   const auto index = static_cast<std::size_t>(kind) - 1;
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -177,7 +178,8 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
       out.text(event.sent_text);
       put_digest(out, event.digest);
       break;
-    case EventKind::kOneOff: out.number(event.request); break;
+    case EventKind::kOneOff:
+    case EventKind::kAhead: out.number(event.request); break;
     case EventKind::kDropped:
       out.number(event.request);
       prompts_.erase(event.request);
@@ -340,7 +342,8 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
       event.sent_text = in.text();
       event.digest = get_digest(in);
       break;
-    case EventKind::kOneOff: event.request = in.number(); break;
+    case EventKind::kOneOff:
+    case EventKind::kAhead: event.request = in.number(); break;
     case EventKind::kDropped:
       event.request = in.number();
       prompts_.erase(event.request);

@@ -75,8 +75,9 @@ enum class EventKind : std::uint8_t {
   kCopyPostponed,  // part of that checkpoint is copied, or all of it
   kOneOff,         // the request, which begins next, is one (plan/one_offs.h)
   kClearSpace,     // as kClear, of one space
+  kAhead,          // the prompt, which begins next, is read ahead (serve/prewarmer.h)
 };
-inline constexpr auto kEventKindLast = EventKind::kClearSpace;
+inline constexpr auto kEventKindLast = EventKind::kAhead;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {
@@ -154,7 +155,7 @@ enum class DoneReason : std::uint8_t {
 // One event. Which fields it has follows from its kind; comments name the kinds.
 struct CacheEvent {
   EventKind kind = EventKind::kOpened;
-  std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped, OneOff
+  std::uint64_t request = 0;  // Prompt, Plan, Begin, Receipt, Dropped, OneOff, Ahead
   int slot = 0;               // all kinds that name a slot
   // Plan: tokens kept. Wait: the position waited for. Prefilled, Postponed: the slot's new length.
   // End: the slot's length in the engine. Speed: tokens. BringIn: SlotState::exact. Receipt: tokens

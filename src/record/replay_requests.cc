@@ -15,7 +15,8 @@ cache::Prompt LiveRequest::view() const {
           {},
           end,
           prompt.request,
-          one_off};
+          one_off,
+          ahead};
 }
 
 bool ReplayRequests::add(CacheEvent&& prompt) {

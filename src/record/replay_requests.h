@@ -27,6 +27,7 @@ struct LiveRequest {
   cache::Receipt receipt;
   std::optional<cache::ColdFetch> fetch;
   bool one_off = false;
+  bool ahead = false;
   std::optional<SlotId> slot;  // it has begun there
   bool ended = false;
 

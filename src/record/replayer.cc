@@ -46,7 +46,8 @@ class Replayer {
       case EventKind::kWait: return start_.wait(event);
       case EventKind::kAskBelow: return start_.ask_below();
       case EventKind::kGoOn: return start_.go_on(event);
-      case EventKind::kOneOff: return note_one_off(event);
+      case EventKind::kOneOff:
+      case EventKind::kAhead: return note_kind(event);
       case EventKind::kBegin: return begin(event);
       case EventKind::kReceipt: return compare(event);
       case EventKind::kDropped: return drop(event);
@@ -63,10 +64,10 @@ class Replayer {
     return at_work(event);
   }
 
-  [[nodiscard]] bool note_one_off(const CacheEvent& event) {
+  [[nodiscard]] bool note_kind(const CacheEvent& event) {
     LiveRequest* request = requests_.find(event.request);
     if (request == nullptr || request->slot) return false;
-    request->one_off = true;
+    (event.kind == EventKind::kAhead ? request->ahead : request->one_off) = true;
     return true;
   }
 

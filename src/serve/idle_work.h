@@ -1,7 +1,8 @@
-// IdleWork: what the loop does while nobody waits: it keeps states, goes on with the engine's
-// check, and proves what was restored.
+// IdleWork: what the loop does while nobody waits: it reads answers ahead, keeps states, goes on
+// with the engine's check, and proves what was restored.
 //
-// The check and the proofs stop at their next piece once `wanted` says that somebody waits.
+// Reading, the check and the proofs stop at their next piece once `wanted` says that somebody
+// waits.
 //
 // The scheduler's thread.
 #pragma once
@@ -10,8 +11,9 @@
 
 #include "cache/receipt.h"
 #include "serve/idle_check.h"
+#include "serve/idle_tasks.h"
+#include "serve/inbox.h"
 #include "serve/loop_core.h"
-#include "serve/prover.h"
 #include "serve/request_queue.h"
 #include "serve/slot_commands.h"
 #include "serve/speculator.h"
@@ -21,9 +23,16 @@ namespace holdfast::serve {
 class IdleWork {
  public:
   IdleWork(LoopCore& core, RequestQueue& queue, SlotCommands& commands, Speculator& speculator,
-           Prover& prover, cache::ReceiptLog& receipts);
+           IdleTasks& tasks, cache::ReceiptLog& receipts);
 
+  // Nobody waits, not even for the tier below: sleeps, works, and returns when something has come.
+  // Or sooner.
+  void rest(Inbox& inbox);
   void run(const std::function<bool()>& wanted);
+
+  // Reads answers ahead, which begins sooner than all else.
+  void read_ahead(const std::function<bool()>& wanted);
+  [[nodiscard]] Prewarmer& prewarmer() { return tasks_.prewarmer; }
 
   // Puts what idle slots hold into memory and into the tier below, if there is one.
   void keep_states();
@@ -40,7 +49,7 @@ class IdleWork {
   RequestQueue& queue_;
   SlotCommands& commands_;
   Speculator& speculator_;
-  Prover& prover_;
+  IdleTasks& tasks_;
   cache::ReceiptLog& receipts_;
   IdleCheck check_;
 };

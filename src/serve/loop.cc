@@ -8,9 +8,6 @@ namespace holdfast::serve {
 
 namespace {
 
-// An idle slot's state is put into memory, and below, once nothing has happened for this long:
-// then no request has to wait until it is out of its way.
-constexpr auto kIdleBeforeKeeping = std::chrono::milliseconds(500);
 // While a request waits for the tier below, its limits are looked at this often.
 constexpr auto kFetchGlance = std::chrono::milliseconds(20);
 
@@ -32,11 +29,12 @@ Loop::Loop(LoopCore& core, Inbox& inbox, const SchedulerParts& parts)
       ends_(core, paced_, speculator_, parts),
       decoding_(core, ends_, speculator_),
       reader_(core, paced_, ends_, decoding_, speculator_),
-      prover_(core.engine, core.cache, core.grid, core.options.proofs, core.clock),
-      queue_(core, inbox, paced_, reader_, ends_, prover_),
+      tasks_{Prover(core.engine, core.cache, core.grid, core.options.proofs, core.clock),
+             Prewarmer(core, ends_, parts.journal)},
+      queue_(core, inbox, paced_, reader_, ends_, tasks_),
       slot_commands_(core, inbox, parts.companion),
       cache_commands_(core, inbox, ends_, parts.lower),
-      idle_work_(core, queue_, slot_commands_, speculator_, prover_, ends_.receipts()) {}
+      idle_work_(core, queue_, slot_commands_, speculator_, tasks_, ends_.receipts()) {}
 
 void Loop::run() {
   for (;;) {
@@ -46,17 +44,7 @@ void Loop::run() {
     const bool fetching = queue_.fetching();
     if (!fetching && inbox_.may_end()) break;
     core_.pulse.rest();
-    if (fetching) {
-      inbox_.wait(kFetchGlance, fetching);
-    } else if (!inbox_.wait(kIdleBeforeKeeping, fetching)) {
-      core_.pulse.begin(Work::kIdle);
-      idle_work_.run([&] {
-        core_.pulse.begin(Work::kIdle);
-        return inbox_.wait(std::chrono::milliseconds::zero(), fetching);
-      });
-      core_.pulse.rest();
-      inbox_.wait(std::nullopt, fetching);
-    }
+    fetching ? (void)inbox_.wait(kFetchGlance, fetching) : idle_work_.rest(inbox_);
   }
   core_.pulse.begin(Work::kIdle);
   if (lower_ != nullptr) idle_work_.keep_states();
@@ -158,6 +146,7 @@ std::vector<std::string> Loop::check() const {
   add(core_.pace.check(), "LOOP-4");
   add(inbox_.check(queue_.jobs().size()), "LOOP-4");
   add(slot_commands_.check(), "LOOP-4");
+  add(tasks_.prewarmer.check(), "LOOP-4");
   return violations;
 }
 

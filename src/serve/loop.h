@@ -12,7 +12,7 @@
 //   LOOP-1  a request is in exactly one place: the queue, or one slot
 //   LOOP-2  the cache's own invariants hold: it knows what each slot holds
 //   LOOP-3  a slot with a request has something to do for it: tokens to read, or one to decode
-//   LOOP-4  those of GapPace, Inbox and SlotCommands
+//   LOOP-4  those of GapPace, Inbox, SlotCommands and Prewarmer
 //
 // The scheduler's thread; Inbox and the commands are how others reach it.
 #pragma once
@@ -29,7 +29,6 @@
 #include "serve/loop_core.h"
 #include "serve/paced_work.h"
 #include "serve/prompt_reader.h"
-#include "serve/prover.h"
 #include "serve/request_ends.h"
 #include "serve/request_queue.h"
 #include "serve/slot_commands.h"
@@ -69,7 +68,7 @@ class Loop {
   RequestEnds ends_;
   Decoding decoding_;
   PromptReader reader_;
-  Prover prover_;
+  IdleTasks tasks_;
   RequestQueue queue_;
   SlotCommands slot_commands_;
   CacheCommands cache_commands_;

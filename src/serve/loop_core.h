@@ -4,6 +4,7 @@
 // The scheduler's thread; `board` and `pulse` may be read on any.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "cache/state_cache.h"
@@ -38,7 +39,9 @@ struct LoopCore {
   SchedulerStatus totals;
   StatusBoard board;
   Pulse pulse;
+  std::uint64_t prompts = 0;  // that were numbered for the journal
 
+  [[nodiscard]] std::uint64_t next_number() { return ++prompts; }
   [[nodiscard]] Slot& slot(SlotId id) { return slots[static_cast<std::size_t>(id.value)]; }
   // Tokens that the slot holds.
   [[nodiscard]] TokenPos length(SlotId id) const { return cache.slots()[id].length(); }

@@ -1,5 +1,6 @@
 // What a server did, recorded and done again without it: the same decisions, the same receipts.
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <set>
 
@@ -64,7 +65,11 @@ TEST_P(Recording, ReplaysToTheSameReceipts) {
   EXPECT_EQ(outcome.unfinished, 0U);
   // All that the server gave out are there, and they are those.
   const cache::CacheStatus status = traffic.scheduler().cache_commands().status();
-  EXPECT_EQ(outcome.requests.size(), status.requests);
+  const auto ahead = std::ranges::count_if(outcome.requests, [](const auto& request) {
+    return request.receipt.id.find("-prewarm-") != std::string::npos;
+  });
+  EXPECT_GT(ahead, 0);
+  EXPECT_EQ(outcome.requests.size() - static_cast<std::size_t>(ahead), status.requests);
   EXPECT_GE(outcome.requests.size() + outcome.dropped, 200U);
   EXPECT_GT(outcome.requests.size(), 150U);
   int compared = 0;

@@ -121,6 +121,14 @@ void RequestEnds::note_in_journal(const Job& job, cache::RequestEnd end) {
   journal_->finished(over, core_.cache.status());
 }
 
+std::optional<SlotId> RequestEnds::last_on(const std::string& request_id) const {
+  for (std::size_t i = 0; i < last_.size(); ++i) {
+    const SlotId slot = core_.slots[i].id;
+    if (last_[i].id == request_id && core_.cache.slots()[slot].run == last_[i].run) return slot;
+  }
+  return std::nullopt;
+}
+
 void RequestEnds::note_tool_call(const std::string& request_id) {
   for (std::size_t i = 0; i < last_.size(); ++i) {
     if (last_[i].id == request_id) core_.cache.live().called_tool(core_.slots[i].id, last_[i].run);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class RequestEnds {
   void fail(Slot& slot, const Error& error);
   // It never began.
   void drop(const Job& job, const Error& error);
+  // Where the request ended, if nothing else has begun there since.
+  [[nodiscard]] std::optional<SlotId> last_on(const std::string& request_id) const;
   // The answer to this request called a tool: its client will soon be back.
   void note_tool_call(const std::string& request_id);
   // Forgets all answers and receipts; or those of one tenant.

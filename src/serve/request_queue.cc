@@ -21,7 +21,7 @@ cache::RequestNotes notes_of(const Job& job, TokenPos context) {
 }  // namespace
 
 void RequestQueue::push(std::unique_ptr<Job> job) {
-  job->prompt.number = ++arrived_;
+  job->prompt.number = core_.next_number();
   jobs_.push_back(std::move(job));
 }
 
@@ -113,6 +113,9 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   note_one_off(*job, std::max(choice.match.matched, choice.plan.reused));
   paced_.begin(*job, choice);
   job->timings.cached_tokens = receipt.restored;
+  receipt.prewarmed =
+      tasks_.prewarmer.claim(job->prompt.space, job->prompt.tokens, receipt.restored);
+  core_.totals.prewarm = tasks_.prewarmer.counts();
   ++core_.totals.requests;
   note_for_proof(*job);
 
@@ -144,8 +147,8 @@ void RequestQueue::note_for_proof(const Job& job) {
   const bool restored = receipt.source == plan::StartSource::kMemory ||
                         receipt.source == plan::StartSource::kSnapshotInPlace;
   if (!restored) return;
-  prover_.note({receipt.id, receipt.tenant, job.prompt.space, job.prompt.tokens, job.prompt.keys,
-                receipt.restored});
+  tasks_.prover.note({receipt.id, receipt.tenant, job.prompt.space, job.prompt.tokens,
+                      job.prompt.keys, receipt.restored});
 }
 
 }  // namespace holdfast::serve

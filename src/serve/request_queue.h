@@ -11,7 +11,6 @@
 // The scheduler's thread.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -19,11 +18,11 @@
 #include <vector>
 
 #include "plan/one_offs.h"
+#include "serve/idle_tasks.h"
 #include "serve/inbox.h"
 #include "serve/loop_core.h"
 #include "serve/paced_work.h"
 #include "serve/prompt_reader.h"
-#include "serve/prover.h"
 #include "serve/request_ends.h"
 
 namespace holdfast::serve {
@@ -31,8 +30,8 @@ namespace holdfast::serve {
 class RequestQueue {
  public:
   RequestQueue(LoopCore& core, Inbox& inbox, PacedWork& paced, PromptReader& reader,
-               RequestEnds& ends, Prover& prover)
-      : core_(core), inbox_(inbox), paced_(paced), reader_(reader), ends_(ends), prover_(prover) {}
+               RequestEnds& ends, IdleTasks& tasks)
+      : core_(core), inbox_(inbox), paced_(paced), reader_(reader), ends_(ends), tasks_(tasks) {}
 
   void push(std::unique_ptr<Job> job);
   // Lets requests begin, until no slot is free or nobody may.
@@ -60,9 +59,8 @@ class RequestQueue {
   PacedWork& paced_;
   PromptReader& reader_;
   RequestEnds& ends_;
-  Prover& prover_;
+  IdleTasks& tasks_;
   std::deque<std::unique_ptr<Job>> jobs_;
-  std::uint64_t arrived_ = 0;
   plan::OneOffs one_offs_;
 };
 

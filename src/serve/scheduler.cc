@@ -55,6 +55,16 @@ void Scheduler::note_tool_call(const std::string& request_id) {
   (void)inbox_.post([this, request_id] { loop_.ends().note_tool_call(request_id); });
 }
 
+void Scheduler::offer_prewarm(PrewarmOffer offer) {
+  const auto shared = std::make_shared<PrewarmOffer>(std::move(offer));
+  (void)inbox_.post([this, shared] { loop_.idle_work().prewarmer().offer(std::move(*shared)); });
+}
+
+void Scheduler::prewarm(PrewarmPrompt prompt) {
+  const auto shared = std::make_shared<PrewarmPrompt>(std::move(prompt));
+  (void)inbox_.post([this, shared] { loop_.idle_work().prewarmer().take(std::move(*shared)); });
+}
+
 SchedulerStatus Scheduler::status() const {
   SchedulerStatus now = core_.board.status();
   const Inbox::Standing standing = inbox_.standing();

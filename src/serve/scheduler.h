@@ -22,6 +22,7 @@
 #include "serve/loop.h"
 #include "serve/loop_core.h"
 #include "serve/prepared_prompt.h"
+#include "serve/prewarm.h"
 #include "serve/request.h"
 #include "serve/scheduler_options.h"
 #include "serve/scheduler_status.h"
@@ -46,6 +47,15 @@ class Scheduler {
   void cancel(const std::string& request_id);
   // The answer to this request called a tool: its client will soon be back.
   void note_tool_call(const std::string& request_id);
+  // An answer has ended, and its conversation will probably go on. Its `prepare` asks for the next
+  // prompt, which is handed to prewarm().
+  void offer_prewarm(PrewarmOffer offer);
+  void prewarm(PrewarmPrompt prompt);
+  [[nodiscard]] bool prewarms() const { return core_.options.may_prewarm != nullptr; }
+  // What follows from a prompt alone (PromptPreparer).
+  [[nodiscard]] PreparedPrompt prepare(const Tokens& prompt, SpaceKey space, bool reuse) const {
+    return preparer_.prepare(prompt, space, reuse);
+  }
 
   [[nodiscard]] SchedulerStatus status() const;
   // What the loop is doing, and whether it is stuck.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct SchedulerOptions {
   // its drafts are as long. Empty: the model decides.
   std::vector<float> synthetic_acceptance;
   ProverOptions proofs;
+  // Whether answers are read ahead (serve/prewarmer.h); asked for each of them. Null: never.
+  std::function<bool()> may_prewarm;
   // What of the engine's check is left to do while nobody waits; nothing: nothing is.
   std::optional<engine::ConformanceOptions> check;
   cache::CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these

@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
 #include "cache/cache_status.h"
+#include "serve/prewarm.h"
 #include "serve/proof_counts.h"
 #include "serve/step_gaps.h"
 #include "state/drafts.h"
@@ -59,6 +60,7 @@ struct SchedulerStatus {
   StepGaps gaps_of_work;            // and where others read, or states were moved
   std::string companion;            // its name; empty: there is none
   DraftCounts drafts;
+  PrewarmCounts prewarm;
   ProofCounts proofs;
   std::string disproved;  // what a proof found; empty: nothing. Nothing is restored since
 };

@@ -142,13 +142,13 @@ void Clients::vary(Ask& ask) {
 // --- what comes back
 // ------------------------------------------------------------------------------------------
 
-void Clients::collect() {
+void Clients::collect(serve::Scheduler* scheduler) {
   for (std::size_t i = 0; i < calls_.size();) {
     if (!calls_[i].call->ended()) {
       ++i;
       continue;
     }
-    judge(calls_[i]);
+    judge(calls_[i], scheduler);
     calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -157,13 +157,13 @@ void Clients::server_ended() {
   ending_ = true;
   for (const Open& open : calls_)
     demand(open.call->ended(), "request " + open.call->id + " never heard of the end");
-  collect();
+  collect(nullptr);
   ending_ = false;
 }
 
 std::string Clients::first_waiting() const { return calls_.empty() ? "" : calls_.front().call->id; }
 
-void Clients::judge(const Open& open) {
+void Clients::judge(const Open& open, serve::Scheduler* scheduler) {
   const Call& call = *open.call;
   demand(call.disorder.empty(), call.id + ": " + call.disorder);
   const Expected expected = oracle_.answer(call.ask);
@@ -180,10 +180,33 @@ void Clients::judge(const Open& open) {
   counts_.add("tokens restored", static_cast<std::uint64_t>(receipt.restored));
   counts_.add("tokens read", static_cast<std::uint64_t>(receipt.recomputed));
   if (receipt.fetched > 0) counts_.add("answers that began with a state from disk");
+  go_on(open, scheduler);
+}
+
+// History shows an answer as it was, or without its beginning, as templates leave thoughts out.
+void Clients::go_on(const Open& open, serve::Scheduler* scheduler) {
+  const Call& call = *open.call;
   Talk& talk = talks_[open.talk];
   const bool still_there =
       std::ranges::equal(talk.tokens, TokenSpan(call.ask.prompt).first(call.ask.prompt.size() - 1));
-  if (still_there && !call.text.empty()) add_turn(talk, Role::kAssistant, tokens_of(call.text));
+  if (!still_there || call.text.empty()) return;
+  const std::size_t hidden = choices_.once_in(2) ? choices_.below(call.text.size()) : 0;
+  add_turn(talk, Role::kAssistant, tokens_of(call.text.substr(hidden)));
+  if (scheduler != nullptr) offer_prewarm(call, talk, *scheduler);
+}
+
+// Sometimes with a history that the client will not send.
+void Clients::offer_prewarm(const Call& call, const Talk& talk, serve::Scheduler& scheduler) {
+  Talk guess = talk;
+  if (choices_.once_in(5)) add_turn(guess, Role::kUser, words(20));
+  serve::PrewarmPrompt next;
+  next.request = call.id;
+  next.space = call.ask.space;
+  next.prompt = guess.tokens;
+  next.spans = guess.spans;
+  next.prepared = scheduler.prepare(next.prompt, next.space, true);
+  counts_.add("answers offered to be read ahead");
+  scheduler.offer_prewarm({call.id, [&scheduler, next] { scheduler.prewarm(next); }});
 }
 
 void Clients::judge_failure(const Call& call, const Expected& expected) {

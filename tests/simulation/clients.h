@@ -26,8 +26,8 @@ class Clients {
 
   // One client does something.
   void act(serve::Scheduler& scheduler);
-  // Looks at what has ended.
-  void collect();
+  // Looks at what has ended. `scheduler`: hears how the conversations will go on; may be null.
+  void collect(serve::Scheduler* scheduler);
   // Their server has ended: what had not, has now, and is asked of the next one, or not.
   void server_ended();
   [[nodiscard]] bool waiting() const { return !calls_.empty(); }
@@ -54,7 +54,9 @@ class Clients {
   void cut_back(Talk& talk);
   void add_turn(Talk& talk, Role role, const Tokens& said);
   [[nodiscard]] Tokens words(std::size_t most);
-  void judge(const Open& open);
+  void judge(const Open& open, serve::Scheduler* scheduler);
+  void go_on(const Open& open, serve::Scheduler* scheduler);
+  void offer_prewarm(const Call& call, const Talk& talk, serve::Scheduler& scheduler);
   void judge_failure(const Call& call, const Expected& expected);
 
   Choices& choices_;

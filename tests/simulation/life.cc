@@ -43,6 +43,7 @@ Setting choose_setting(Choices& choices) {
   setting.slot_snapshots = choices.one_of({0, 2, 8});
   setting.checkpoints = !choices.once_in(6);
   setting.queue_max = choices.one_of<std::size_t>({3, 256, 256});
+  setting.prewarm = choices.once_in(2);
   return setting;
 }
 
@@ -98,6 +99,7 @@ serve::SchedulerOptions Life::options() const {
   options.queue_max = setting_.queue_max;
   options.deterministic = setting_.deterministic;
   options.deterministic_draft = setting_.fake.decode_tokens_max - 1;  // as the program does
+  if (setting_.prewarm) options.may_prewarm = [] { return true; };
   options.proofs = {.share = setting_.proofs, .exact = true};
   options.cache.memory.budget = setting_.memory;
   options.cache.memory.ghost_tokens_max = 3'000;
@@ -117,8 +119,15 @@ void Life::step(bool below) {
 }
 
 void Life::rest() {
+  read_ahead(1000);
   clock_.pass(std::chrono::milliseconds(500));
   scheduler_->idle_work().run([] { return false; });
+}
+
+void Life::read_ahead(std::size_t pieces) {
+  const std::uint64_t before = scheduler_->status().prewarm.tokens;
+  scheduler_->idle_work().read_ahead([&] { return pieces-- == 0; });
+  counts_.add("tokens read ahead", scheduler_->status().prewarm.tokens - before);
 }
 
 void Life::settle() {

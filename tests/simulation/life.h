@@ -34,6 +34,7 @@ struct Setting {
   int slot_snapshots = 8;
   bool checkpoints = true;
   std::size_t queue_max = 256;
+  bool prewarm = false;
 };
 [[nodiscard]] Setting choose_setting(Choices& choices);
 [[nodiscard]] std::string describe(const Setting& setting);
@@ -49,6 +50,8 @@ class Life final : public serve::SchedulerObserver {
   void step(bool below);
   // What the loop does while nobody waits.
   void rest();
+  // Of that, reading ahead; over after this many pieces.
+  void read_ahead(std::size_t pieces);
   // All that may be written is.
   void settle();
   // All invariants; those of the folder where it is `sound`.

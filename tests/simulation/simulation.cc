@@ -48,7 +48,7 @@ void Simulation::live() {
     if (choices_.once_in(25)) operators_.act(life_->scheduler());
     life_->step(choices_.once_in(2));
     if (check_every_ == 1) std::printf("%llu\n", static_cast<unsigned long long>(steps_));
-    clients_.collect();
+    clients_.collect(&life_->scheduler());
     happen();
     if (steps_ % check_every_ == 0) check();
   }
@@ -57,6 +57,7 @@ void Simulation::live() {
 // What is not asked for.
 void Simulation::happen() {
   if (choices_.once_in(12)) life_->rest();
+  if (choices_.once_in(15)) pause();
   if (choices_.once_in(12)) clock_.pass(std::chrono::milliseconds(choices_.below(20'000)));
   if (choices_.once_in(90))
     clock_.jump_calendar(static_cast<std::int64_t>(choices_.below(2'000'000)) - 1'000'000);
@@ -180,18 +181,30 @@ void Simulation::lose_power() {
   slot_files_.lose_power_at(slot_files_.calls() + 1 + choices_.below(12));
   for (std::size_t left = choices_.below(12); left > 0; --left) life_->step(true);
   if (choices_.once_in(2)) life_->settle();
-  clients_.collect();
+  clients_.collect(&life_->scheduler());
   end_life();
   files_.restart();
   slot_files_.restart();
   heal();
 }
 
+// Clients think for a while: answers end, and are read ahead, to their ends or not.
+void Simulation::pause() {
+  for (std::size_t left = 40; left > 0 && clients_.waiting(); --left) {
+    life_->step(choices_.once_in(2));
+    clients_.collect(&life_->scheduler());
+  }
+  for (std::size_t pieces : {std::size_t{4}, choices_.below(8)}) {  // asks for prompts; reads them
+    life_->step(true);
+    life_->read_ahead(pieces);
+  }
+}
+
 void Simulation::finish_all() {
   for (int round = 0; clients_.waiting(); ++round) {
     demand(round < kRoundsMax, "request " + clients_.first_waiting() + " is lost");
     life_->step(true);
-    clients_.collect();
+    clients_.collect(&life_->scheduler());
     ++steps_;
   }
   for (int round = 0; round < 3; ++round)

@@ -62,6 +62,7 @@ class Simulation {
   void stop_politely();
   void kill();
   void lose_power();
+  void pause();
   void finish_all();
 
   Choices choices_;

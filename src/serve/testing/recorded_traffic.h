@@ -128,6 +128,7 @@ class RecordedTraffic {
     scheduling.deterministic_draft = options.companion ? 2 : 0;
     scheduling.grid_step = 64;
     scheduling.queue_max = 256;
+    scheduling.may_prewarm = [] { return true; };
     if (options.wrong_after > 0) {
       scheduling.proofs = {.share = 1.0, .exact = options.deterministic};
     }
@@ -171,6 +172,7 @@ class RecordedTraffic {
     std::string text;
     int tenant = 0;
     std::shared_ptr<Recorder> latest;  // what its client saw
+    std::string id;                    // of that request
   };
 
   void open_lower() {
@@ -259,6 +261,7 @@ class RecordedTraffic {
     const std::string id = request.id;
     if (!scheduler_->submit(std::move(request)).ok()) return;
     talk.latest = client;
+    talk.id = id;
     clients_.emplace_back(id, client);
   }
 
@@ -271,6 +274,26 @@ class RecordedTraffic {
       begin = i + 1;
     }
     return spans;
+  }
+
+  // Its history will be what was said since, or something else.
+  void read_ahead() {
+    for (const Conversation& talk : talks_) {
+      if (talk.latest == nullptr || !talk.latest->finished_ || !chance(2)) continue;
+      PrewarmPrompt next;
+      next.request = talk.id;
+      next.space = {7, static_cast<std::uint64_t>(talk.tenant) + 100};
+      next.prompt = text_.tokenize(talk.text + words(pick(8)) + "</s>", true, true);
+      next.spans = spans_of(next.prompt);
+      next.prepared = scheduler_->prepare(next.prompt, next.space, true);
+      prompts.push_back(next.prompt);
+      scheduler_->offer_prewarm({next.request, [this, next] { scheduler_->prewarm(next); }});
+    }
+    for (int times = 0; times < 2; ++times) {
+      scheduler_->run_round();
+      int pieces = 1 + static_cast<int>(pick(6));
+      scheduler_->idle_work().read_ahead([&] { return pieces-- == 0; });
+    }
   }
 
   void run_round() {
@@ -289,6 +312,7 @@ class RecordedTraffic {
     if (chance(5)) scheduler_->note_tool_call(id);
     if (chance(60)) scheduler_->cache_commands().clear([](const Result<ByteCount>&) {});
     if (chance(8)) scheduler_->idle_work().keep_states();
+    if (chance(3)) read_ahead();
     if (chance(7)) clock_.advance(std::chrono::seconds(pick(30)));
     const SlotAsk ask{SlotId{static_cast<int>(pick(3))}, {7, 100 + pick(2)}, nullptr};
     if (chance(12)) scheduler_->slot_commands().erase(ask, [](const Result<TokenPos>&) {});
