@@ -5,6 +5,7 @@
 #include <map>
 #include <variant>
 
+#include "api/cache_events_page.h"
 #include "api/cache_pages.h"
 #include "api/cache_tree.h"
 #include "api/client_envelope.h"
@@ -64,7 +65,8 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/slots", {{"GET", &list_slots}}},
     {"/metrics", {{"GET", &show_metrics}}},
     {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},
-    {"/cache/tree", {{"GET", &show_cache_tree}}},
+    {"/cache/tree", {{"GET", &show_cache_tree}, {"DELETE", &drop_conversation}}},
+    {"/cache/events", {{"GET", &show_cache_events}}},
     {"/cache/receipts", {{"GET", &list_receipts}}},
     {"/tokenize", {{"POST", &tokenize}}},
     {"/detokenize", {{"POST", &detokenize}}},
@@ -128,7 +130,11 @@ const Route* route_for(const Routes& routes, const HttpRequest& request) {
 
 // Actions that somebody may want to know of later.
 std::string audited_action(const HttpRequest& request) {
-  if (request.method == "DELETE" && without_version(request.path) == "/cache") return "clear cache";
+  if (request.method == "DELETE") {
+    const std::string_view path = without_version(request.path);
+    if (path == "/cache") return "clear cache";
+    if (path == "/cache/tree") return "drop a conversation";
+  }
   const auto slot = slot_of(request);
   if (!slot || request.method != "POST") return "";
   return "slot " + request.query_value("action").substr(0, kClientTextMax);
@@ -212,6 +218,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::listen(ApiOptions options) {
 
 void ApiServer::drain() {
   model_events_->end_all();
+  if (const auto backend = backend_.get()) backend->events->close();
   http_->drain();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/cache_events.h"
 #include "api/embedding_desk.h"
 #include "api/openai_request.h"
 #include "api/responses_store.h"
@@ -60,8 +61,9 @@ struct Backend {
   std::function<SpaceKey(const std::string& tenant)> space_of = space_of_tenant;
   std::shared_ptr<tier::FileSystem> slot_files;  // --slot-save-path; null: slots are not saved
   std::shared_ptr<ResponseStore> responses = std::make_shared<ResponseStore>();
-  cache::TokenHistory* history = nullptr;     // null: prompts are tokenised from their text alone
-  cache::AnswerIds* answer_ids = nullptr;     // null: answers get no ids
+  cache::TokenHistory* history = nullptr;  // null: prompts are tokenised from their text alone
+  cache::AnswerIds* answer_ids = nullptr;  // null: answers get no ids
+  std::shared_ptr<CacheEvents> events = std::make_shared<CacheEvents>();
   std::shared_ptr<EmbeddingDesk> embeddings;  // null: text is generated; else nothing but these
 };
 

@@ -63,7 +63,8 @@ cache::Receipt full_receipt() {
   receipt.missing = {.why = cache::MissReason::kEvicted,
                      .position = 480,
                      .evicted = {tree::EvictReason::kBudget, 5},
-                     .evicted_ago_ms = 1000.0};
+                     .evicted_ago_ms = 1000.0,
+                     .kept_with = 5000};
   receipt.queued_ms = 1.5;
   receipt.waited_for = "gen-0";
   receipt.fetched_bytes = 512;
@@ -88,7 +89,7 @@ TEST(ReceiptJson, HasEveryField) {
       "sent_text": "14:04", "known_tokens": [49, 52, 58, 48, 51],
       "sent_tokens": [49, 52, 58, 48, 52]},
     "missing": {"why": "evicted", "position": 480, "evicted_at": "2026-11-15T06:41:21.123Z",
-      "evicted_for": "budget", "made_by": null,
+      "evicted_for": "budget", "kept_with_bytes": 5000, "made_by": null,
       "sentence": "The state at token 480 was dropped at 06:41:21 UTC because the cache was full."},
     "answer_limit": 700, "attribution_saved_tokens": 300, "notes": [
       "Left out, because only their maker's servers run them: web_search.",

@@ -20,6 +20,8 @@ namespace {
 using cache::ConversationStatus;
 
 constexpr std::chrono::seconds kListPatience{2};
+// A turn of the scheduler takes as long as a chunk.
+constexpr std::chrono::seconds kDropPatience{10};
 
 // --- the tree -------------------------------------------------------------------------
 
@@ -68,11 +70,17 @@ class TreeBuilder {
     return static_cast<TokenPos>(end - a.begin());
   }
 
+  // All of `some` are equal up to `to`, and so have the same.
+  [[nodiscard]] std::vector<TokenPos> snapshots(Some some, TokenPos from, TokenPos to) const {
+    const auto& all = all_[some.front()].snapshots_at;
+    return {std::ranges::upper_bound(all, from), std::ranges::upper_bound(all, to)};
+  }
+
   // REQUIRES: all of `some` are equal up to `from`.
   void add(Some some, TokenPos from, Parent parent) {
     const TokenPos to = shared_by(some, from);
     if (to > from || some.size() == 1) {
-      nodes_.push_back({parent, from, to, some.size(), std::nullopt});
+      nodes_.push_back({parent, from, to, some.size(), std::nullopt, snapshots(some, from, to)});
       parent = nodes_.size() - 1;
     }
     while (!some.empty() && length(some.front()) == to) {  // it ends where others go on
@@ -89,9 +97,15 @@ class TreeBuilder {
 
 // --- the page ---------------------------------------------------------------------------
 
+// "12-3"
+std::string branch_name(tree::NodeId tip) {
+  return std::to_string(tip.index) + '-' + std::to_string(tip.generation);
+}
+
 void append_tip(std::string& out, const ConversationStatus& one,
                 const std::optional<TokenPos>& on_disk) {
   ObjectWriter object(out);
+  object.text("branch", branch_name(one.tip));
   append_count(object, "bytes", one.own.sum() + one.shared.sum());
   append_count(object, "own_bytes", one.own.sum());
   append_count(object, "snapshots", one.own.snapshot_count + one.shared.snapshot_count);
@@ -108,6 +122,9 @@ void append_node(std::string& out, const CacheTreeNode& node,
   object.integer("from", node.from);
   object.integer("to", node.to);
   append_count(object, "conversations", node.conversations);
+  std::string& places = object.key("snapshots");
+  append_array(places, node.snapshots,
+               [&](TokenPos place) { append_json_number(places, std::int64_t{place}); });
   if (!node.tip) return object.raw("tip", "null");
   const ConversationStatus& one = conversations[*node.tip];
   append_tip(object.key("tip"), one, commands.tokens_below(one));
@@ -138,6 +155,29 @@ Result<std::size_t> read_tips(const HttpRequest& request) {
   if (problem == std::errc() && end == last && limit >= 1 && limit <= kTreeTipsMax) return limit;
   return invalid_argument(
       "limit", "'limit' must be an integer between 1 and " + std::to_string(kTreeTipsMax));
+}
+
+Result<tree::NodeId> read_branch(const HttpRequest& request) {
+  const std::string text = request.query_value("branch");
+  tree::NodeId node;
+  const char* const last = text.data() + text.size();
+  const auto index = std::from_chars(text.data(), last, node.index);
+  if (index.ec == std::errc() && index.ptr != last && *index.ptr == '-') {
+    const auto generation = std::from_chars(index.ptr + 1, last, node.generation);
+    if (generation.ec == std::errc() && generation.ptr == last && node) return node;
+  }
+  return invalid_argument("branch",
+                          "'branch' must be the name of a conversation in GET /cache/tree");
+}
+
+std::string dropped_json(ByteCount freed) {
+  std::string out;
+  {
+    ObjectWriter object(out);
+    object.text("object", "cache.dropped");
+    append_count(object, "freed_bytes", freed);
+  }
+  return out;
 }
 
 // Nothing: the asker sees all.
@@ -173,6 +213,24 @@ boost::asio::awaitable<void> show_cache_tree(AnswerContext context, const HttpRe
     return {.body = tree_json(*held, commands)};
   };
   HttpResponse response = co_await on_worker(context.worker, write);
+  co_await responder.send(std::move(response));
+}
+
+boost::asio::awaitable<void> drop_conversation(AnswerContext context, const HttpRequest& request,
+                                               HttpResponder& responder) {
+  const auto branch = read_branch(request);
+  if (!branch) {
+    HttpResponse refused = error_response(branch.error());
+    co_await responder.send(std::move(refused));
+    co_return;
+  }
+  serve::CacheCommands& commands = context.backend->scheduler->cache_commands();
+  const BeginAsking<ByteCount> begin = [&](serve::Answer<ByteCount> answer) {
+    commands.drop(*branch, own_space(context, request), std::move(answer));
+  };
+  const auto freed = co_await answered_within<ByteCount>(context.io, kDropPatience, begin);
+  HttpResponse response =
+      freed ? HttpResponse{.body = dropped_json(*freed)} : error_response(freed.error());
   co_await responder.send(std::move(response));
 }
 

@@ -11,8 +11,14 @@
 //     parent            the index of a node; null: it begins a prompt
 //     from, to          the part of the path that this node adds
 //     conversations     that go through it, of those shown
+//     snapshots         where on it a snapshot is held, ascending
 //     tip               null, or of the conversation that ends here: bytes, own_bytes, snapshots,
-//                       idle_seconds, slot, disk_tokens, as GET /cache has them
+//                       idle_seconds, slot, disk_tokens, as GET /cache has them; and `branch`,
+//                       which names it while memory holds it
+//
+// DELETE /cache/tree?branch=NAME drops from memory what only this conversation needs, and from a
+// slot that is idle: `freed_bytes`. Its tokens stay known, and what lies on disk stays there. A key
+// that does not see all drops its own.
 //
 // Bounded: at most kTreeTipsMax tips, and so fewer than twice as many nodes, however many there
 // are. Sizes and ages, and never what they say. A key that does not see all is shown its own.
@@ -21,6 +27,7 @@
 //   CTREE-1  the nodes from the root to a tip add up to its conversation's tokens, without a gap
 //   CTREE-2  siblings of one space part at their first token; spaces share nothing
 //   CTREE-3  n conversations make fewer than 2n nodes
+//   CTREE-4  the snapshots of the nodes from the root to a tip are its conversation's
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -43,6 +50,7 @@ struct CacheTreeNode {
   TokenPos to = 0;
   std::size_t conversations = 0;
   std::optional<std::size_t> tip;  // index of the conversation that ends here
+  std::vector<TokenPos> snapshots;
 };
 
 [[nodiscard]] std::vector<CacheTreeNode> cache_tree(
@@ -50,5 +58,8 @@ struct CacheTreeNode {
 
 boost::asio::awaitable<void> show_cache_tree(AnswerContext context, const HttpRequest& request,
                                              HttpResponder& responder);
+
+boost::asio::awaitable<void> drop_conversation(AnswerContext context, const HttpRequest& request,
+                                               HttpResponder& responder);
 
 }  // namespace holdfast::api

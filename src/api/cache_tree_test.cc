@@ -18,10 +18,18 @@ ConversationStatus held(Tokens keys, SpaceKey space = {1, 1}) {
   one.tokens = static_cast<TokenPos>(keys.size());
   one.space = space;
   one.keys = std::move(keys);
+  for (TokenPos at = 2; at <= one.tokens; at += 2) one.snapshots_at.push_back(at);
   return one;
 }
 
-// CTREE-1 to 3, of any tree.
+std::vector<TokenPos> snapshots_above(const std::vector<CacheTreeNode>& nodes, std::size_t at) {
+  std::vector<TokenPos> above;
+  if (nodes[at].parent) above = snapshots_above(nodes, *nodes[at].parent);
+  above.insert(above.end(), nodes[at].snapshots.begin(), nodes[at].snapshots.end());
+  return above;
+}
+
+// CTREE-1 to 4, of any tree.
 void expect_sound(const std::vector<ConversationStatus>& conversations) {
   const auto nodes = cache_tree(conversations);
   std::set<std::size_t> tips;
@@ -43,6 +51,7 @@ void expect_sound(const std::vector<ConversationStatus>& conversations) {
     if (!node.tip) continue;
     EXPECT_EQ(node.to, conversations[*node.tip].tokens);
     EXPECT_TRUE(tips.insert(*node.tip).second);
+    EXPECT_EQ(snapshots_above(nodes, i), conversations[*node.tip].snapshots_at);  // CTREE-4
   }
   EXPECT_EQ(tips.size(), conversations.size());
   EXPECT_TRUE(conversations.empty() || nodes.size() < 2 * conversations.size());  // CTREE-3
@@ -106,6 +115,40 @@ TEST(CacheTree, IsAPage) {
   EXPECT_TRUE(tree["nodes"].is_array());
   EXPECT_EQ(server.ask("GET", "/cache/tree?limit=1000").status, 400);
   EXPECT_EQ(server.ask("GET", "/cache/tree?limit=x").status, 400);
+}
+
+TEST(CacheTree, ABranchCanBeDropped) {
+  serve::SchedulerOptions scheduling;
+  scheduling.cache.memory.budget = ByteCount{1} << 20U;
+  TestServer server({}, scheduling);
+  server.load();
+  const auto chat = [&](const std::string& text) {
+    const std::string body = R"({"messages":[{"role":"user","content":")" + std::string(900, 'x') +
+                             text + R"("}],"max_tokens":1})";
+    EXPECT_EQ(server.ask("POST", "/v1/chat/completions", body).status, 200);
+  };
+  const auto tips = [&] {
+    std::vector<std::string> names;
+    const Json tree = json_of(server.ask("GET", "/cache/tree"));
+    for (const Json& node : tree["nodes"]) {
+      if (!node["tip"].is_null()) names.push_back(node["tip"]["branch"]);
+    }
+    return names;
+  };
+  for (const char* text : {"one", "two", "three"}) chat(text);
+  while (tips().size() < 3) {  // an idle server puts what its slots hold into memory
+  }
+  const auto before = tips();
+  const Json dropped = json_of(server.ask("DELETE", "/cache/tree?branch=" + before.front()));
+  EXPECT_EQ(dropped["object"], "cache.dropped");
+  EXPECT_GT(dropped["freed_bytes"], 0);
+  EXPECT_EQ(tips().size(), before.size() - 1);
+  const TestAnswer gone = server.ask("DELETE", "/cache/tree?branch=" + before.front());
+  EXPECT_EQ(gone.status, 404);
+  EXPECT_NE(gone.body.find("does not hold"), std::string::npos) << gone.body;
+  for (const char* wrong :
+       {"", "?branch=", "?branch=7", "?branch=7-", "?branch=0-0", "?branch=a-b"})
+    EXPECT_EQ(server.ask("DELETE", std::string("/cache/tree") + wrong).status, 400) << wrong;
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ bool is_open_to_all(const HttpRequest& request) {
 }
 
 bool may_ask(KeyRole role, const HttpRequest& request) {
-  constexpr std::array<std::string_view, 6> kFigures = {"/metrics",    "/slots",  "/cache",
-                                                        "/cache/tree", "/models", "/props"};
+  constexpr std::array<std::string_view, 7> kFigures = {
+      "/metrics", "/slots", "/cache", "/cache/tree", "/cache/events", "/models", "/props"};
   const std::string_view path = without_version(request.path);
   if (role == KeyRole::kAdmin) return true;
   if (role == KeyRole::kUser) return path != "/metrics";

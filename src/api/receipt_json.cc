@@ -74,6 +74,8 @@ void append_missing(std::string& out, const cache::Receipt& receipt) {
   append_text_or_null(object, "evicted_at", when ? cache::utc_text(*when) : "");
   append_text_or_null(object, "evicted_for",
                       evicted ? tree::evict_reason_name(evicted.reason) : "");
+  const ByteCount kept_with = receipt.missing.kept_with;
+  object.raw("kept_with_bytes", kept_with > 0 ? std::to_string(kept_with) : "null");
   append_text_or_null(object, "made_by", receipt.missing.made_by);
   object.text("sentence", cache::missing_sentence(receipt));
 }

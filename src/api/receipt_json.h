@@ -30,6 +30,7 @@
 //                       "reuse_off" | "cache_off" | "foreign": in the cache folder, made under
 //                       other facts
 //     position, evicted_at (null, or as `time`), evicted_for (null, or "budget", ...),
+//     kept_with_bytes   null, or about how much memory would still have held it
 //     made_by           null, or who made foreign states: "another engine (...)"
 //     sentence          the same for people
 //   answer_limit        tokens that the answer may have: the request's limit or what the

@@ -26,9 +26,9 @@ void write(env::LogLevel level, env::LogFields fields) {
 }  // namespace
 
 bool is_polled(const HttpRequest& request) {
-  constexpr std::array<std::string_view, 8> kPolled = {"/health", "/metrics",    "/slots",
-                                                       "/cache",  "/cache/tree", "/cache/receipts",
-                                                       "/props",  "/api/hello"};
+  constexpr std::array<std::string_view, 9> kPolled = {
+      "/health",       "/metrics",        "/slots", "/cache",    "/cache/tree",
+      "/cache/events", "/cache/receipts", "/props", "/api/hello"};
   const bool reads = request.method == "GET" || request.method == "HEAD";
   return request.method == "OPTIONS" ||
          (reads && (asks_for_page(request) ||

@@ -22,6 +22,8 @@ constexpr TokenPos kHeaderTokensMax = 16;
 // Two quotes fit a line of the terminal beside the sentence.
 constexpr std::size_t kQuoteCharacters = 20;
 
+constexpr ByteCount kMebibyte = ByteCount{1} << 20U;
+
 // --- sentences ----------------------------------------------------------------
 
 // At most kQuoteCharacters, on one line, in quotes.
@@ -182,8 +184,10 @@ std::string missing_advice(const Receipt& receipt, ByteCount budget) {
   }
   if (receipt.missing.evicted.reason != tree::EvictReason::kBudget) return "";
   if (budget == 0) return "The cache had no room for it: raise --cache-ram.";
+  const ByteCount enough =
+      receipt.missing.kept_with > budget ? receipt.missing.kept_with : 2 * budget;
   return "The cache of " + human_bytes(budget) + " had no room for it: raise --cache-ram, for " +
-         "example to " + std::to_string(2 * (budget >> 20U)) + " (MiB).";
+         "example to " + std::to_string((enough + kMebibyte - 1) / kMebibyte) + " (MiB).";
 }
 
 std::string eviction_cause(tree::EvictReason reason) {
@@ -193,7 +197,7 @@ std::string eviction_cause(tree::EvictReason reason) {
     case tree::EvictReason::kDeadWeight:
       return "because nothing could be restored from it any more";
     case tree::EvictReason::kCorrupt: return "because it failed its verification";
-    case tree::EvictReason::kCleared: return "because someone cleared the cache";
+    case tree::EvictReason::kCleared: return "because someone asked for it";
     case tree::EvictReason::kDisproved:
       return "because a state came out otherwise when it was computed again";
     case tree::EvictReason::kNone: break;

@@ -246,6 +246,11 @@ TEST(Advice, ABudgetThatIsTooSmall) {
             "The cache of 2.0 GiB had no room for it: raise --cache-ram, for example to 4096 "
             "(MiB).");
   EXPECT_EQ(advice_for(receipt, "", ""), "The cache had no room for it: raise --cache-ram.");
+  Receipt measured = receipt;
+  measured.missing.kept_with = (ByteCount{2500} << 20U) + 1;
+  EXPECT_EQ(advice_for(measured, "", "", {.budget = ByteCount{2048} << 20U}),
+            "The cache of 2.0 GiB had no room for it: raise --cache-ram, for example to 2501 "
+            "(MiB).");
   EXPECT_EQ(missing_sentence(receipt),
             "The state at token 1500 was dropped at 06:41:22 UTC because the cache was full.");
   EXPECT_EQ(advice_for(missed(MissReason::kEvicted, tree::EvictReason::kCleared), "", ""), "");

@@ -107,6 +107,7 @@ class CacheJournal {
   virtual void erase(SlotId) {}
   virtual void keep_idle() {}
   virtual void clear(const std::optional<SpaceKey>&) {}  // nothing: all spaces
+  virtual void drop(tree::NodeId /*tip*/) {}
   virtual void distrust() {}
 
   // -- by the scheduler ----------------------------------------------------------------

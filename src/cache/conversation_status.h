@@ -13,14 +13,21 @@
 namespace holdfast::cache {
 
 struct ConversationStatus {
+  tree::NodeId tip;  // names it for as long as memory holds it
   TokenPos tokens = 0;
-  tree::HeldBytes own;        // goes with this conversation
-  tree::HeldBytes shared;     // with others
-  double idle_seconds = 0.0;  // since a request came through here
-  std::optional<int> slot;    // one that goes on from all of it
+  tree::HeldBytes own;                      // goes with this conversation
+  tree::HeldBytes shared;                   // with others
+  double idle_seconds = 0.0;                // since a request came through here
+  std::optional<int> slot;                  // one that goes on from all of it
+  std::vector<TokenPos> snapshots_at = {};  // ascending
   // For asking what lies below memory: what it is filed under.
   SpaceKey space;
   Tokens keys;
+};
+
+struct DroppedConversation {
+  SpaceKey space;
+  ByteCount freed = 0;
 };
 
 struct ConversationsStatus {

@@ -52,16 +52,17 @@ TokenPos MemoryQuarantine::first_damaged(const tree::NodeFacts& facts) const {
 }
 
 void MemoryQuarantine::evict_snapshot(tree::NodeId node, tree::EvictionNote note) {
-  const TokenPos position = tree_.facts(node).range.end;
+  const tree::NodeFacts facts = tree_.facts(node);
   if (const auto freed = tree_.evict_snapshot(node, note)) {
-    room_.count({tree::Held::kSnapshot, node, position, *freed, note.reason});
+    room_.count({tree::Held::kSnapshot, node, facts.space, facts.range.end, *freed, note.reason});
   }
 }
 
 void MemoryQuarantine::evict_rows(tree::NodeId node, TokenPos from, TokenPos position,
                                   tree::EvictionNote note) {
+  const SpaceKey space = tree_.facts(node).space;
   if (const auto freed = tree_.evict_rows(node, from, note)) {
-    room_.count({tree::Held::kBlocks, node, position, *freed, note.reason});
+    room_.count({tree::Held::kBlocks, node, space, position, *freed, note.reason});
   }
 }
 

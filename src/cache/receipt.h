@@ -64,6 +64,8 @@ struct Missing {
   TokenPos position = 0;        // the deepest place that would have served
   tree::EvictionNote evicted;   // with kEvicted and kDamaged
   double evicted_ago_ms = 0.0;  // before this request
+  // With kEvicted: about as much memory would still have held it. Not recorded. 0: not known.
+  ByteCount kept_with = 0;
   // With kForeign: "another engine (CPU variant haswell, here zen4)", and what a server would have
   // to be started with to use it; empty: not known.
   std::string made_by = {};

@@ -95,8 +95,10 @@ std::optional<RoomHold> RoomMaker::hold_room(ByteCount bytes, tree::NodeId node,
 }
 
 void RoomMaker::evict(const plan::RoomRequest& request) {
+  const ByteCount before = evicted_.bytes;
   for (const plan::Victim& victim : plan::evict_bytes(tree_, request, options_.eviction))
     count(victim);
+  gone_.note(request.now, evicted_.bytes - before);
 }
 
 void RoomMaker::count(const plan::Victim& victim) {
@@ -129,12 +131,23 @@ ByteCount RoomMaker::drop_bytes(tree::EvictionNote note) {
   return before - tree_.bytes().resident;
 }
 
+ByteCount RoomMaker::drop_bytes(std::span<const tree::NodeId> nodes, tree::EvictionNote note) {
+  const ByteCount before = tree_.bytes().resident;
+  for (const tree::NodeId node : nodes) {
+    (void)tree_.evict_snapshot(node, note);
+    (void)tree_.evict_rows(node, 0, note);
+  }
+  forget_beyond_limits();
+  return before - tree_.bytes().resident;
+}
+
 std::vector<std::string> RoomMaker::check() const {
   std::vector<std::string> violations;
   if (tree_.counts().ghost_tokens > options_.ghost_tokens_max)
     violations.emplace_back("ROOM-1: too much is remembered");
   if (tree_.counts().nodes > options_.nodes_max && tree_.counts().ghost_tokens > 0)
     violations.emplace_back("ROOM-2: too many nodes are remembered");
+  for (const std::string& violation : gone_.check()) violations.push_back("ROOM-3: " + violation);
   return violations;
 }
 

@@ -11,6 +11,7 @@
 // Invariants, verified by check():
 //   ROOM-1  no more than `ghost_tokens_max` tokens are only remembered
 //   ROOM-2  none are where there are more than `nodes_max` nodes
+//   ROOM-3  those of EvictedBytes
 //
 // One owning thread, that of the engine.
 #pragma once
@@ -18,9 +19,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cache/evicted_bytes.h"
 #include "cache/memory_budget.h"
 #include "plan/eviction.h"
 #include "plan/return_ages.h"
@@ -60,7 +63,7 @@ class RoomMaker {
  public:
   // REQUIRES: tree and budget outlive it.
   RoomMaker(tree::TokenTree& tree, MemoryBudget& budget, const MemoryOptions& options)
-      : tree_(tree), budget_(budget), options_(options) {}
+      : tree_(tree), budget_(budget), options_(options), gone_(options.budget) {}
 
   // A request begins at `now`. Returns its tick: that, or later, because no two requests with a
   // match have the same. `match`: null if it may use nothing that is kept.
@@ -81,6 +84,8 @@ class RoomMaker {
   // REQUIRES: nothing is pinned, here and below.
   ByteCount clear();
   ByteCount clear(SpaceKey space) { return tree_.forget_space(space); }  // of one space
+  // Drops the bytes of these nodes, and remembers their tokens. Returns the bytes freed.
+  ByteCount drop_bytes(std::span<const tree::NodeId> nodes, tree::EvictionNote note);
   // Drops all bytes, remembers the tokens, and takes no more: from now on it is as one with a
   // budget of 0.
   void retire(tree::Tick now);
@@ -88,6 +93,10 @@ class RoomMaker {
   // Something left that others have taken out.
   void count(const plan::Victim& victim);
   [[nodiscard]] const EvictedTotals& evicted() const { return evicted_; }
+  // About as much memory would still hold what was evicted then.
+  [[nodiscard]] ByteCount kept_with(tree::Tick evicted) const {
+    return budget_.total() + gone_.from(evicted);
+  }
   // Told of each victim; for the log.
   std::function<void(const plan::Victim&)> on_evicted;
 
@@ -107,6 +116,7 @@ class RoomMaker {
   double refused_worth_ = 0.0;    // nothing made way for a newcomer worth this much,
   std::uint64_t refused_in_ = 0;  // then
   EvictedTotals evicted_;
+  EvictedBytes gone_;
 };
 
 }  // namespace holdfast::cache

@@ -128,6 +128,8 @@ Missing StartReceipt::why_evicted(const tree::Stop& stop) const {
   missing.position = stop.position;
   missing.evicted = note;
   missing.evicted_ago_ms = static_cast<double>(core_.now - std::min(note.when, core_.now));
+  if (!damaged && note.reason != tree::EvictReason::kCleared)
+    missing.kept_with = core_.memory.room.kept_with(note.when);
   return missing;
 }
 

@@ -74,28 +74,6 @@ CacheStatus StateCache::status() const {
   return status;
 }
 
-ConversationsStatus StateCache::conversations(std::size_t most, env::Clock::TimePoint now,
-                                              const std::optional<SpaceKey>& only) const {
-  const tree::HeldConversations held = core_.memory.tree().conversations(most, only);
-  ConversationsStatus status{
-      .count = held.count, .own = held.own, .shared = held.shared, .latest = {}};
-  const double now_ms = env::ms_between(starter_.started(), now);
-  for (const tree::HeldConversation& one : held.latest) {
-    Tokens keys = core_.memory.tree().path(one.tip).tokens();
-    keys.resize(static_cast<std::size_t>(one.tokens));
-    const double used_ms = static_cast<double>(one.last_use);
-    const auto slot = core_.slots.holding(one.space, keys);
-    status.latest.push_back({.tokens = one.tokens,
-                             .own = one.own,
-                             .shared = one.shared,
-                             .idle_seconds = (now_ms - used_ms) / 1000.0,
-                             .slot = slot,
-                             .space = one.space,
-                             .keys = std::move(keys)});
-  }
-  return status;
-}
-
 ByteCount StateCache::clear(const std::optional<SpaceKey>& only) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.clear(only); });
   const ByteCount places = checkpointer_.places().bytes();

@@ -7,6 +7,7 @@
 //   end                 the request is over; its tokens stay known
 //   live(), transfer()  what idle slots hold                     (cache/live_states.h,
 //   slot_transfer.h)
+//   conversations()     what memory holds of each                (cache/conversations.h)
 //
 // A live state is copied into memory at its checkpoints, each row once, and the rest of it (the
 // answer) when another prompt takes its slot. So nothing that was computed is lost but by the
@@ -40,7 +41,7 @@
 #include "cache/cache_core.h"
 #include "cache/checkpointer.h"
 #include "cache/cold_states.h"
-#include "cache/conversation_status.h"
+#include "cache/conversations.h"
 #include "cache/live_states.h"
 #include "cache/prompt.h"
 #include "cache/receipt.h"
@@ -78,13 +79,10 @@ class StateCache {
   [[nodiscard]] ColdStates& cold() { return cold_; }
   [[nodiscard]] LiveStates& live() { return live_; }
   [[nodiscard]] SlotTransfer& transfer() { return transfer_; }
+  [[nodiscard]] Conversations conversations() {
+    return {core_, checkpointer_, live_, starter_.started()};
+  }
   [[nodiscard]] CacheStatus status() const;
-  // The conversations that memory holds, and at most this many of them that were used last. Walks
-  // all that is held: for whoever asks, not for every round.
-  // `only`: those of one space.
-  [[nodiscard]] ConversationsStatus conversations(
-      std::size_t most, env::Clock::TimePoint now,
-      const std::optional<SpaceKey>& only = std::nullopt) const;
   // Forgets everything, or everything of one space: states in memory, in idle slots and below, and
   // tokens. Returns the bytes that this frees.
   ByteCount clear(const std::optional<SpaceKey>& only = std::nullopt);

@@ -42,7 +42,7 @@ ServedModel::ServedModel(const ServeOptions& options, CheckedModel checked,
       model_(std::move(checked.model)),
       engine_(options, without_model(std::move(checked)), std::move(on_fault)),
       fingerprint_(fingerprint_with(options, model_, engine_.checked())) {
-  log_.on_engine_checked = [this](const engine::ConformanceReport& report) {
+  watchers_.log.on_engine_checked = [this](const engine::ConformanceReport& report) {
     engine_.note(report);
   };
 }
@@ -53,7 +53,7 @@ void ServedModel::start(cache::CacheJournal* journal) {
   sign_answers();
   engine_.remember();
   scheduler_.emplace(*model_.engine, *model_.text, scheduling, clock_,
-                     serve::SchedulerParts{.observer = &log_,
+                     serve::SchedulerParts{.observer = &watchers_.all,
                                            .history = history(),
                                            .companion = model_.companion.get(),
                                            .lower = disk_ ? &disk_->tier() : nullptr,
@@ -124,6 +124,7 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->slot_files = std::move(slot_files);
   if (disk_) backend->responses = disk_->responses();
   backend->history = history();
+  backend->events = watchers_.events;
   if (model_.embedder != nullptr)
     backend->embeddings = std::make_shared<api::EmbeddingDesk>(
         model_.embedder,

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "api/backend.h"
+#include "api/cache_events.h"
 #include "cache/answer_ids.h"
 #include "cache/fingerprint.h"
 #include "cache/room_for.h"
@@ -20,9 +21,17 @@
 #include "cli/options.h"
 #include "cli/server_disk.h"
 #include "env/clock.h"
+#include "serve/observers.h"
 #include "serve/scheduler.h"
 
 namespace holdfast::cli {
+
+// Who watches the scheduler.
+struct Watchers {
+  GenerationLog log;
+  std::shared_ptr<api::CacheEvents> events = std::make_shared<api::CacheEvents>();
+  serve::Observers all{{&log, events.get()}};
+};
 
 class ServedModel {
  public:
@@ -55,7 +64,7 @@ class ServedModel {
 
   const ServeOptions& options_;
   const env::SteadyClock clock_;
-  GenerationLog log_;
+  Watchers watchers_;
   cache::TokenHistory history_;
   std::optional<cache::AnswerIds> answer_ids_;  // nothing: answers get none
   llama::LoadedModel model_;

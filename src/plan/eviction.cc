@@ -250,7 +250,8 @@ class Evictor {
     const auto freed = take_bytes(victim, from);
     if (!freed) return;
     freed_ += *freed;
-    victims_.push_back({victim.held, victim.node, facts.range.end, *freed, victim.reason});
+    victims_.push_back(
+        {victim.held, victim.node, facts.space, facts.range.end, *freed, victim.reason});
     if (freed_ >= request_.needed) return;
 
     all_.note_growing_path();

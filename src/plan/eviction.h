@@ -92,6 +92,7 @@ struct Growing {
 struct Victim {
   tree::Held held = tree::Held::kSnapshot;
   tree::NodeId node;
+  SpaceKey space;
   TokenPos position = 0;  // where its edge ended
   ByteCount bytes = 0;    // freed
   tree::EvictReason reason = tree::EvictReason::kBudget;

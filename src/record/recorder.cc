@@ -112,6 +112,11 @@ void CacheRecorder::clear(const std::optional<SpaceKey>& only) {
   if (only && recording()) notes_.call().space = space_of(*only);
 }
 
+void CacheRecorder::drop(tree::NodeId tip) {
+  open(EventKind::kDrop);
+  if (recording()) notes_.call().node = tip;
+}
+
 void CacheRecorder::introduce(const cache::Prompt& prompt) {
   if (!recording() || !prompts_.insert(prompt.number).second) return;
   write_decoded();

@@ -81,6 +81,7 @@ class CacheRecorder final : public cache::CacheJournal {
   void erase(SlotId slot) override { open(EventKind::kErase, slot); }
   void keep_idle() override { open(EventKind::kKeepIdle); }
   void clear(const std::optional<SpaceKey>& only) override;
+  void drop(tree::NodeId tip) override;
   void distrust() override { open(EventKind::kDistrust); }
   [[nodiscard]] bool wants_text() const override { return recording() && !options_.private_form; }
   void finished(const cache::FinishedRequest& over, const cache::CacheStatus& status) override;

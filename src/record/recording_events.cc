@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "record/receipt_record.h"
 #include "record/recording_parts.h"
@@ -11,6 +12,8 @@ namespace holdfast::record {
 namespace {
 
 constexpr unsigned kHintBits = 11;
+
+constexpr std::uint64_t kNodeNumberMax = std::numeric_limits<std::uint32_t>::max();
 
 bool has_world(EventKind kind) {
   switch (kind) {
@@ -29,12 +32,12 @@ bool has_world(EventKind kind) {
 }  // namespace
 
 const char* event_kind_name(EventKind kind) {
-  constexpr std::array<const char*, 29> kNames = {
+  constexpr std::array<const char*, 30> kNames = {
       "opened",      "prompt",         "plan",      "wait",        "ask below", "go on",
       "begin",       "before chunk",   "prefilled", "decoded",     "emptied",   "end",
       "called tool", "speed",          "copy out",  "bring in",    "erase",     "keep idle",
       "clear",       "receipt",        "dropped",   "forget",      "done",      "distrust",
-      "postponed",   "copy postponed", "one-off",   "clear space", "ahead"};
+      "postponed",   "copy postponed", "one-off",   "clear space", "ahead",     "drop"};
   const auto index = static_cast<std::size_t>(kind) - 1;
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -194,6 +197,10 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
     case EventKind::kClearSpace:
       out.number(event.space.high);
       out.number(event.space.low);
+      break;
+    case EventKind::kDrop:
+      out.number(event.node.index);
+      out.number(event.node.generation);
       break;
     case EventKind::kOpened:
     case EventKind::kAskBelow:
@@ -358,6 +365,10 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
     case EventKind::kClearSpace:
       event.space.high = in.number();
       event.space.low = in.number();
+      break;
+    case EventKind::kDrop:
+      event.node.index = static_cast<std::uint32_t>(in.number(kNodeNumberMax));
+      event.node.generation = static_cast<std::uint32_t>(in.number(kNodeNumberMax));
       break;
     case EventKind::kOpened:
     case EventKind::kAskBelow:

@@ -76,8 +76,9 @@ enum class EventKind : std::uint8_t {
   kOneOff,         // the request, which begins next, is one (plan/one_offs.h)
   kClearSpace,     // as kClear, of one space
   kAhead,          // the prompt, which begins next, is read ahead (serve/prewarmer.h)
+  kDrop,           // what only one conversation needs goes
 };
-inline constexpr auto kEventKindLast = EventKind::kAhead;
+inline constexpr auto kEventKindLast = EventKind::kDrop;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {
@@ -163,6 +164,7 @@ struct CacheEvent {
   TokenPos position = 0;
   bool yes = false;       // Wait: it waits. Prompt: reuse. Prefilled, Postponed: with logits
   ByteCount bytes = 0;    // CopyPostponed: the most that is copied
+  tree::NodeId node;      // Drop
   std::uint64_t run = 0;  // Wait, CalledTool
   plan::StartSource source = plan::StartSource::kNothing;  // Plan
   double ms = 0.0;                                         // Speed; Receipt: of the answer

@@ -97,6 +97,7 @@ class Replayer {
       case EventKind::kKeepIdle: (void)cache_->live().keep_idle(); return true;
       case EventKind::kClear: (void)cache_->clear(); return true;
       case EventKind::kClearSpace: (void)cache_->clear(event.space); return true;
+      case EventKind::kDrop: return cache_->conversations().drop(event.node, {}).has_value();
       case EventKind::kDistrust:
         if (!slots_.all_idle()) return false;
         cache_->distrust({}, "");

@@ -39,6 +39,9 @@ class CacheCommands {
   void clear(Answer<ByteCount> answer) { clear(std::nullopt, std::move(answer)); }
   // The same of one tenant; nothing: of all.
   void clear(const std::optional<CacheOwner>& whose, Answer<ByteCount> answer);
+  // Drops what only this conversation needs, of any space or of one. kNotFound: memory does not
+  // hold it any more.
+  void drop(tree::NodeId tip, const std::optional<SpaceKey>& only, Answer<ByteCount> answer);
   // The conversations that memory holds, at most `most` of them in detail, as of the loop's next
   // round; of all, or of one space. kUnavailable once the server stops.
   void list_conversations(std::size_t most, Answer<cache::ConversationsStatus> answer,

@@ -143,6 +143,13 @@ TEST_P(Foreign, IsNotNamedWhereThisServerLostMore) {
   EXPECT_LT(receipt.restored, receipt.matched / 2);
   EXPECT_EQ(receipt.missing.why, cache::MissReason::kEvicted)
       << cache::miss_reason_name(receipt.missing.why);
+  // A larger memory would have held it: there the first prompt is still here.
+  const ByteCount kept_with = receipt.missing.kept_with;
+  EXPECT_GT(kept_with, ByteCount{6 << 10});
+  Process larger(files_, "new", GetParam(), 2 * kept_with);
+  larger.run(cats_);
+  larger.run(dogs_);
+  EXPECT_GT(larger.run(longer).restored, receipt.restored);
 }
 
 TEST_P(Foreign, IsNotSaidOfOtherTenants) {

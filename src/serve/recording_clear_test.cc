@@ -1,5 +1,5 @@
-// A tenant's own states, dropped (DELETE /cache with its key), recorded and done again: the replay
-// drops these and no others.
+// A tenant's own states, dropped (DELETE /cache with its key, or one conversation), recorded and
+// done again: the replay drops these and no others.
 #include <gtest/gtest.h>
 
 #include "record/recorder.h"
@@ -10,16 +10,24 @@
 namespace holdfast::serve {
 namespace {
 
+struct Way {
+  const char* name;
+  bool private_form;
+  bool by_conversation;
+};
+
 class RecordedClears {
  public:
-  explicit RecordedClears(bool private_form)
-      : recorder_(sink_, options_of(private_form)), bench_({}, with_memory(), parts()) {}
+  explicit RecordedClears(const Way& way)
+      : by_conversation_(way.by_conversation),
+        recorder_(sink_, options_of(way.private_form)),
+        bench_({}, with_memory(), parts()) {}
 
   // Two tenants ask, one drops its own, both ask again.
   const std::string& run() {
     ask("a");
     ask("b");
-    clear("a");
+    by_conversation_ ? drop_conversation("a") : clear("a");
     ask("a");
     ask("b");
     recorder_.finish();
@@ -66,12 +74,37 @@ class RecordedClears {
     EXPECT_TRUE(answered);
   }
 
+  void drop_conversation(const std::string& tenant) {
+    std::vector<tree::NodeId> tips;
+    CacheCommands& commands = bench_.scheduler.cache_commands();
+    commands.list_conversations(
+        8,
+        [&](const Result<cache::ConversationsStatus>& held) {
+          for (const auto& one : held->latest) tips.push_back(one.tip);
+        },
+        space_of(tenant));
+    bench_.run_round();
+    ASSERT_EQ(tips.size(), 1U);
+    int refused = 0;
+    ByteCount freed = 0;
+    for (const std::string& who : {std::string("b"), tenant, tenant}) {
+      commands.drop(tips[0], space_of(who), [&](const Result<ByteCount>& dropped) {
+        refused += dropped ? 0 : 1;
+        freed += dropped ? *dropped : 0;
+      });
+      bench_.run_round();
+    }
+    EXPECT_EQ(refused, 2) << "it is not the other's, and then it is gone";
+    EXPECT_GT(freed, 0U);
+  }
+
+  const bool by_conversation_;
   MemorySink sink_;
   record::CacheRecorder recorder_;
   Bench bench_;
 };
 
-class RecordingOfAClearedSpace : public ::testing::TestWithParam<bool> {};
+class RecordingOfAClearedSpace : public ::testing::TestWithParam<Way> {};
 
 TEST_P(RecordingOfAClearedSpace, ReplaysToTheSameReceipts) {
   RecordedClears traffic(GetParam());
@@ -89,8 +122,11 @@ TEST_P(RecordingOfAClearedSpace, ReplaysToTheSameReceipts) {
   EXPECT_EQ(outcome->requests[3].replayed.restored, outcome->requests[3].receipt.restored);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, RecordingOfAClearedSpace, ::testing::Bool(),
-                         [](const auto& one) { return one.param ? "Private" : "Open"; });
+INSTANTIATE_TEST_SUITE_P(Ways, RecordingOfAClearedSpace,
+                         ::testing::Values(Way{"Open", false, false}, Way{"Private", true, false},
+                                           Way{"OpenByConversation", false, true},
+                                           Way{"PrivateByConversation", true, true}),
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace holdfast::serve

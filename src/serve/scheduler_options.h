@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cache/cache_journal.h"
 #include "cache/cache_options.h"
+#include "cache/conversation_status.h"
 #include "cache/disk_tier.h"
 #include "cache/token_history.h"
 #include "engine/companion.h"
@@ -52,6 +53,9 @@ class SchedulerObserver {
   virtual void on_finished(const GenerateRequest&, const Finished&) {}
   virtual void on_failed(const GenerateRequest&, const Error&) {}
   virtual void on_evicted(const plan::Victim&) {}
+  // Nothing: of all spaces.
+  virtual void on_cleared(const std::optional<SpaceKey>&, ByteCount /*freed*/) {}
+  virtual void on_dropped(const cache::DroppedConversation&) {}
   virtual void on_proved(const Proof&) {}
   // Some more of the engine's check was done.
   virtual void on_checked(const engine::ConformanceReport&) {}

@@ -33,8 +33,10 @@ struct HeldConversation {
   SpaceKey space;
   TokenPos tokens = 0;  // up to the last that bytes are held of
   Tick last_use = 0;
-  HeldBytes own;     // goes with this conversation
-  HeldBytes shared;  // is needed by others too
+  HeldBytes own;                       // goes with this conversation
+  HeldBytes shared;                    // is needed by others too
+  std::vector<TokenPos> snapshots_at;  // of both, ascending
+  std::vector<NodeId> own_nodes;       // that only it goes through, the tip first
 };
 
 struct HeldConversations {

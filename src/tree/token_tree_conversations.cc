@@ -76,6 +76,8 @@ class Count {
     for (auto at = order.begin(); at != shown; ++at) {
       told.latest.push_back(tips_[*at]);
       told.latest.back().shared = shared_by(at_[*at]);
+      told.latest.back().snapshots_at = snapshots_to(at_[*at]);
+      told.latest.back().own_nodes = own_nodes(at_[*at]);
     }
     return told;
   }
@@ -128,6 +130,25 @@ class Count {
       });
     }
     return shared;
+  }
+
+  [[nodiscard]] std::vector<NodeId> own_nodes(std::size_t at) const {
+    std::vector<NodeId> own;
+    for (; at != kNone && visits_[at].tips == 1 && !visits_[at].node->is_root();
+         at = visits_[at].parent) {
+      own.push_back(visits_[at].node->id);
+    }
+    return own;
+  }
+
+  // Where the path to a node has snapshots.
+  [[nodiscard]] std::vector<TokenPos> snapshots_to(std::size_t at) const {
+    std::vector<TokenPos> places;
+    for (; at != kNone; at = visits_[at].parent) {
+      if (visits_[at].node->has_snapshot) places.push_back(visits_[at].node->end);
+    }
+    std::ranges::reverse(places);
+    return places;
   }
 
   std::vector<Visit> visits_;

@@ -45,7 +45,7 @@ enum class EvictReason : std::uint8_t {
   kThinned,     // a neighbour nearby serves almost as well
   kDeadWeight,  // blocks beyond the deepest snapshot
   kCorrupt,     // failed its verification
-  kCleared,     // someone asked for it; of older recordings, for nothing is remembered of it now
+  kCleared,     // someone asked for it
   kDisproved,   // it, or another, came out otherwise when it was computed again
 };
 [[nodiscard]] const char* evict_reason_name(EvictReason reason);

@@ -234,6 +234,35 @@ describe('the page', () => {
     await page.locator('.chart').nth(3).waitFor();
   }));
 
+  test('the cache view shows what happens while it happens', () => visit(async (visitor, page) => {
+    await visitor.ask(`${background} A first way.`);
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await visitor.ask(`${background} A second way to go on.`);
+    await visitor.view('Cache');
+    const happened = page.getByRole('log', { name: 'Latest first' });
+    await page.locator('.branch').first().waitFor({ state: 'attached' });
+    const branches = () => page.locator('.branch').count();
+    const before = await branches();
+    const body = (text) => ({ messages: [{ role: 'user', content: text }], max_tokens: 4 });
+    await server.post('/v1/chat/completions', body(`${background} A third way to go on.`));
+    await happened.getByText(/^Slot \d answered: \d+ reused, \d+ read in .*, \d+ written in/).first().waitFor();
+    await eventually(async () => (await branches()) > before, 'the new branch is drawn');
+    assert.ok((await page.locator('.branch circle.snapshot').count()) > 0, 'snapshots are dots');
+    await page.getByRole('application').focus();
+    const drop = page.getByRole('button', { name: 'Drop from memory' });
+    for (let i = 0; i < 20 && !(await drop.isVisible()); i += 1) await page.keyboard.press('ArrowDown');
+    await drop.click();
+    await happened.getByText(/^A conversation was dropped from memory: [\d.]+ \w+ freed/).waitFor();
+    await page.getByRole('status').getByText('What is on disk stays there.').waitFor();
+    await server.fetch('/cache', { method: 'DELETE' });
+    await happened.getByText('States were forgotten').waitFor();
+    await eventually(async () => (await branches()) < before, 'the tree is cut down');
+    await page.getByRole('button', { name: 'Forget everything' }).waitFor();
+    await visitor.view('Chat');
+    await visitor.view('Cache');
+    await happened.getByText('States were forgotten').waitFor();
+  }));
+
   test('a full queue gives a sentence that helps', async () => {
     const busy = await startScripted(script, ['-np', '1', '--queue-max', '1']);
     const visitor = await Visitor.come(browser, busy.url);
@@ -265,6 +294,27 @@ describe('the page', () => {
     await visitor.leave();
   });
 });
+
+test('the page says what twice the memory would have kept', () =>
+  withServer(['-np', '1', '--cache-ram', '2', '--slot-snapshots', '0', '--cache-dir', 'off'], async (server) => {
+    const names = ['Ann', 'Bob', 'Cid', 'Dan', 'Eve'];
+    for (const name of [...names, ...names]) {
+      const content = `${name}: ${background} ${name}?`;
+      await server.post('/v1/chat/completions', { messages: [{ role: 'user', content }], max_tokens: 4 });
+    }
+    const evicted = (await server.getJson('/cache/receipts')).data.filter(({ missing }) => missing?.why === 'evicted');
+    assert.ok(evicted.length > 0, 'something was evicted and asked for again');
+    const budget = (await server.getJson('/cache')).memory.budget_bytes;
+    assert.ok(evicted.every(({ missing }) => missing.kept_with_bytes > budget));
+    const browser = await openBrowser();
+    const visitor = await Visitor.come(browser, server.url);
+    await visitor.view('Misses');
+    const card = visitor.page.getByRole('region', { name: 'With twice the memory' });
+    assert.match(await card.textContent(), /[\d,]+ tokens were read again .*--cache-ram 4/);
+    assert.deepEqual(await visitor.violations(), []);
+    await visitor.leave();
+    await browser.close();
+  }));
 
 test('the dashboard of docs/grafana.json asks for figures that there are', () =>
   withServer(['--cache-dir', temporaryFolder()], async (server) => {

@@ -9,8 +9,9 @@
 namespace holdfast::simulation {
 
 void Operators::act(serve::Scheduler& scheduler) {
-  switch (choices_.below(8)) {
+  switch (choices_.below(9)) {
     case 0: return clear(scheduler);
+    case 8: return drop(scheduler);
     case 1: return list(scheduler);
     case 2:
     case 3:
@@ -33,9 +34,26 @@ void Operators::clear(serve::Scheduler& scheduler) {
 void Operators::list(serve::Scheduler& scheduler) {
   ++*waiting_;
   scheduler.cache_commands().list_conversations(
-      5, [waiting = waiting_](const Result<cache::ConversationsStatus>&) { --*waiting; });
+      5, [waiting = waiting_, seen = seen_](const Result<cache::ConversationsStatus>& listed) {
+        --*waiting;
+        seen->clear();
+        if (!listed) return;
+        for (const auto& one : listed->latest) seen->push_back(one.tip);
+      });
   demand(scheduler.receipts().latest(5, "tenant0").size() <= 5,
          "more receipts than were asked for");
+}
+
+// It may be gone by now, or of another space.
+void Operators::drop(serve::Scheduler& scheduler) {
+  if (seen_->empty()) return list(scheduler);
+  const tree::NodeId tip = (*seen_)[choices_.below(seen_->size())];
+  std::optional<SpaceKey> only;
+  if (choices_.once_in(2)) only = SpaceKey{choices_.below(2), 7};
+  ++*waiting_;
+  scheduler.cache_commands().drop(tip, only,
+                                  [waiting = waiting_](const Result<ByteCount>&) { --*waiting; });
+  counts_.add("conversations dropped");
 }
 
 serve::SlotAsk Operators::some_slot() {

@@ -1,5 +1,6 @@
 // Operators: what is asked of a server beside answers. DELETE /cache, of all or of one tenant;
-// slots that are saved, restored and erased; lists and status pages.
+// conversations that are dropped; slots that are saved, restored and erased; lists and status
+// pages.
 //
 // What they do shows in the answers of Clients, which are compared. Each of their own questions is
 // answered.
@@ -7,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "choices.h"
 #include "counts.h"
@@ -26,11 +28,15 @@ class Operators {
   // Questions that no answer has come to.
   [[nodiscard]] int waiting() const { return *waiting_; }
   // They do not ask the next server again.
-  void server_ended() { waiting_ = std::make_shared<int>(0); }
+  void server_ended() {
+    waiting_ = std::make_shared<int>(0);
+    seen_ = std::make_shared<std::vector<tree::NodeId>>();
+  }
 
  private:
   void clear(serve::Scheduler& scheduler);
   void list(serve::Scheduler& scheduler);
+  void drop(serve::Scheduler& scheduler);
   void save(serve::Scheduler& scheduler);
   void restore(serve::Scheduler& scheduler);
   void erase(serve::Scheduler& scheduler);
@@ -45,6 +51,8 @@ class Operators {
   Counts& counts_;
   const int slots_;
   std::shared_ptr<int> waiting_ = std::make_shared<int>(0);
+  // Conversations that the last list named.
+  std::shared_ptr<std::vector<tree::NodeId>> seen_ = std::make_shared<std::vector<tree::NodeId>>();
 };
 
 }  // namespace holdfast::simulation

@@ -22,7 +22,8 @@ class TestServer {
  public:
   explicit TestServer(ApiOptions options = {}, serve::SchedulerOptions scheduling = {},
                       engine::FakeOptions fake = {.slots = 2, .context_tokens = 4096})
-      : engine_(std::move(fake)), scheduler_(engine_, text_, scheduling, clock_) {
+      : engine_(std::move(fake)),
+        scheduler_(engine_, text_, scheduling, clock_, {.observer = backend_->events.get()}) {
     options.http.port = 0;
     api_ = std::move(ApiServer::listen(std::move(options)).value());
     api_->start();
@@ -76,8 +77,8 @@ class TestServer {
   engine::FakeText text_;
   engine::FakeEngine engine_;
   env::SteadyClock clock_;
-  serve::Scheduler scheduler_;
   std::shared_ptr<Backend> backend_ = std::make_shared<Backend>();
+  serve::Scheduler scheduler_;
   std::unique_ptr<ApiServer> api_;
 };
 

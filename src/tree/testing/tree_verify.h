@@ -251,11 +251,17 @@ class TreeVerifier {
     Tick before = ~Tick{0};
     for (const HeldConversation& one : told.latest) {
       const Tokens tokens = tree_.path(one.tip).tokens();
-      const auto tip = tips.find(TreeOracle::keys(one.space, tokens)[one.tokens]);
+      const auto keys = TreeOracle::keys(one.space, tokens);
+      const auto tip = tips.find(keys[one.tokens]);
       expect(tip != tips.end(), "a tip that is none, or twice");
       if (tip == tips.end()) return;
       expect(one.own == tip->second.own && one.shared == tip->second.shared, "own and shared");
       expect(one.last_use == tree_.facts(one.tip).last_use && one.last_use <= before, "order");
+      std::vector<TokenPos> places;
+      for (TokenPos at = 1; at <= one.tokens; ++at) {
+        if (oracle_.at(keys[at]).snapshot != nullptr) places.push_back(at);
+      }
+      expect(one.snapshots_at == places, "where its snapshots are");
       before = one.last_use;
       tips.erase(tip);
     }

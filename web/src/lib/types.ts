@@ -13,6 +13,7 @@ export interface Missing {
   why: string;
   position: number;
   evicted_at: string | null;
+  kept_with_bytes: number | null;
   sentence: string;
 }
 
@@ -125,7 +126,9 @@ export interface TreeNode {
   from: number;
   to: number;
   conversations: number;
+  snapshots: number[];
   tip: {
+    branch: string;
     bytes: number;
     own_bytes: number;
     snapshots: number;

@@ -3,9 +3,11 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { ask, getJson } from '../lib/api';
+import { watchEvents } from '../lib/events';
 import { bytes, count, duration, percent } from '../lib/format';
 import { whileSeen } from '../lib/server';
 import type { CacheStatus, CacheTree } from '../lib/types';
+import { Activity, noteEvent } from './Activity';
 import { TreePicture } from './TreePicture';
 
 // --- tiers ------------------------------------------------------------------------------
@@ -69,8 +71,12 @@ function Totals({ cache }: { cache: CacheStatus }) {
   );
 }
 
-// What is evicted or written to disk without a request is seen after this.
+// What is written to disk tells nobody; it is seen after this.
 const restMs = 10_000;
+// Listing conversations costs the server something: it is asked when states have changed, and no
+// more often than this.
+const leastMs = 400;
+const changes = new Set(['request.started', 'request.finished', 'request.failed', 'state.evicted', 'conversation.dropped', 'cache.cleared', 'events.missed']);
 
 // --- the whole ---------------------------------------------------------------------------
 
@@ -78,6 +84,11 @@ async function forget(): Promise<string> {
   if (!confirm('Forget all states, in memory and on disk? Every conversation is then read again from its beginning.')) return '';
   const { freed_bytes, left_on_disk } = await (await ask('/cache', { method: 'DELETE' })).json();
   return `${bytes(freed_bytes)} of memory freed.${left_on_disk ? ` ${left_on_disk}` : ''}`;
+}
+
+async function dropBranch(branch: string): Promise<string> {
+  const { freed_bytes } = await (await ask(`/cache/tree?branch=${branch}`, { method: 'DELETE' })).json();
+  return `${bytes(freed_bytes)} of memory freed. What is on disk stays there.`;
 }
 
 export function CacheView() {
@@ -93,31 +104,36 @@ export function CacheView() {
       trouble.value = (error as Error).message;
     }
   };
-  useEffect(() => {
-    // Listing conversations costs the server something: it is asked when the slots have moved.
-    let seen = '';
-    let next = 0;
-    return whileSeen(async () => {
-      const slots = await ask('/slots').then((answer) => answer.text(), () => '');
-      if (slots && slots === seen && Date.now() < next) return;
-      seen = slots;
-      next = Date.now() + restMs;
+  const act = async (what: () => Promise<string>) => {
+    try {
+      said.value = await what();
       await look();
-    }, 800);
+    } catch (error) {
+      trouble.value = (error as Error).message;
+    }
+  };
+  useEffect(() => {
+    let next = 0;
+    const soon = () => {
+      next ||= window.setTimeout(() => void look().finally(() => (next = 0)), leastMs);
+    };
+    const endLooking = whileSeen(look, restMs);
+    const endWatching = watchEvents((event) => {
+      noteEvent(event);
+      if (changes.has(event.name)) soon();
+    });
+    return () => {
+      clearTimeout(next);
+      endLooking();
+      endWatching();
+    };
   }, []);
   const known = cache.value;
   return (
     <div class="view">
       <header class="view-head">
         <h1>Cache</h1>
-        <button type="button" class="small" onClick={async () => {
-          try {
-            said.value = await forget();
-            await look();
-          } catch (error) {
-            trouble.value = (error as Error).message;
-          }
-        }}>Forget everything</button>
+        <button type="button" class="small" onClick={() => void act(forget)}>Forget everything</button>
       </header>
       <div class="view-body" tabIndex={0} role="region" aria-label="Cache">
         {trouble.value && <p class="failure" role="alert">{trouble.value}</p>}
@@ -131,9 +147,10 @@ export function CacheView() {
               <span class="note">{count(tree.value.conversations)} held{tree.value.shown < tree.value.conversations && `, the latest ${tree.value.shown} shown`}
                 {known?.conversations && known.conversations.shared_bytes > 0 && `; ${bytes(known.conversations.shared_bytes)} shared by several`}</span>
             </header>
-            {tree.value.nodes.length > 0 ? <TreePicture tree={tree.value} /> : <p class="empty">Memory holds nothing yet.</p>}
+            {tree.value.nodes.length > 0 ? <TreePicture tree={tree.value} drop={(branch) => void act(() => dropBranch(branch))} /> : <p class="empty">Memory holds nothing yet.</p>}
           </section>
         )}
+        <Activity />
       </div>
     </div>
   );

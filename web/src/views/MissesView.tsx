@@ -7,7 +7,7 @@ import { causeOf, lostMs, partsOf } from '../chat/reuse';
 import { getJson } from '../lib/api';
 import { clock, count, duration, percent } from '../lib/format';
 import { whileSeen } from '../lib/server';
-import type { Receipt } from '../lib/types';
+import type { CacheStatus, Receipt } from '../lib/types';
 
 const hourMs = 3_600_000;
 const causesShown = 4;
@@ -46,6 +46,31 @@ const CauseCard = ({ cause }: { cause: Cause }) => {
     </li>
   );
 };
+
+// --- more memory ---------------------------------------------------------------------------
+
+interface MemoryWish {
+  tokens: number;  // read again because their state had been evicted
+  kept: number;    // of them, that this much memory would still have held
+  bytes: number;
+}
+
+// What twice the memory would have spared, as far as receipts tell; null where nothing was evicted.
+function withTwice(receipts: Receipt[], budget: number): MemoryWish | null {
+  const evicted = receipts.filter(({ missing }) => missing?.kept_with_bytes);
+  const tokens = (some: Receipt[]): number => sum(some, ({ missing, restored_tokens }) => Math.max(missing!.position - restored_tokens, 0));
+  if (budget === 0 || budget >= 2 ** 50 || evicted.length === 0) return null;
+  const kept = evicted.filter(({ missing }) => missing!.kept_with_bytes! <= 2 * budget);
+  return { tokens: tokens(evicted), kept: tokens(kept), bytes: 2 * budget };
+}
+
+const MoreMemory = ({ wish }: { wish: MemoryWish }) => (
+  <section class="card" aria-label="With twice the memory">
+    <h2>With twice the memory</h2>
+    <p>{count(wish.tokens)} tokens were read again because their state had been evicted. With <b>--cache-ram {Math.round(wish.bytes / 2 ** 20)}</b>{' '}
+      {wish.kept === 0 ? 'none of them would have been kept.' : `${count(wish.kept)} of them (${percent(wish.kept, wish.tokens)}) would have been kept.`}</p>
+  </section>
+);
 
 // --- requests ----------------------------------------------------------------------------
 
@@ -102,21 +127,26 @@ const receiptsOf = async (limit: number): Promise<Receipt[]> =>
 
 export function MissesView() {
   const receipts = useSignal<Receipt[] | null>(null);
+  const budget = useSignal(0);  // of memory; 0: this key may not know it
   const span = useSignal<'hour' | 'all'>('hour');
   const trouble = useSignal('');
-  useEffect(() => whileSeen(async () => {
-    try {
-      // All of them may be a megabyte: they are fetched when there is a new one.
-      const [newest] = await receiptsOf(1);
-      const [shown] = receipts.value ?? [];
-      if (!receipts.value || newest?.id !== shown?.id || newest?.complete !== shown?.complete) receipts.value = await receiptsOf(512);
-      trouble.value = '';
-    } catch (error) {
-      trouble.value = (error as Error).message;
-    }
-  }, 2000), []);
+  useEffect(() => {
+    void getJson<CacheStatus>('/cache').then(({ memory }) => (budget.value = memory?.budget_bytes ?? 0), () => {});
+    return whileSeen(async () => {
+      try {
+        // All of them may be a megabyte: they are fetched when there is a new one.
+        const [newest] = await receiptsOf(1);
+        const [shown] = receipts.value ?? [];
+        if (!receipts.value || newest?.id !== shown?.id || newest?.complete !== shown?.complete) receipts.value = await receiptsOf(512);
+        trouble.value = '';
+      } catch (error) {
+        trouble.value = (error as Error).message;
+      }
+    }, 2000);
+  }, []);
   const shown = (receipts.value ?? []).filter((one) => span.value === 'all' || Date.now() - Date.parse(one.time) < hourMs);
   const causes = costliest(shown);
+  const wish = withTwice(shown, budget.value);
   return (
     <div class="view">
       <header class="view-head">
@@ -137,6 +167,7 @@ export function MissesView() {
               : <ul class="causes">{causes.map((cause) => <CauseCard key={cause.name} cause={cause} />)}</ul>}
           </section>
         )}
+        {wish && <MoreMemory wish={wish} />}
         {bySession(shown).map(([name, some]) => <Session key={name} name={name} receipts={some} />)}
       </div>
     </div>

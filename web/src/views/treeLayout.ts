@@ -9,6 +9,7 @@ export interface Placed {
   row: number;   // its middle, in rows
   x0: number;    // 0..1
   x1: number;
+  dots: number[];  // its snapshots, along as x
   parent: Placed | null;
   idle: number;  // seconds since the latest use of anything in it
   tier: 'slot' | 'memory';
@@ -37,7 +38,7 @@ export function layoutOf(nodes: TreeNode[]): Layout {
   const longest = Math.max(1, ...nodes.map(({ to }) => to));
   const x = (position: number) => Math.sqrt(position / longest);
   const placed: Placed[] = nodes.map((node, index) => ({
-    node, index, row: 0, x0: x(node.from), x1: x(node.to), parent: null, idle: idle[index], tier: live[index] ? 'slot' : 'memory',
+    node, index, row: 0, x0: x(node.from), x1: x(node.to), dots: node.snapshots.map(x), parent: null, idle: idle[index], tier: live[index] ? 'slot' : 'memory',
   }));
   let rows = 0;
   const place = (index: number): void => {

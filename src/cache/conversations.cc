@@ -1,0 +1,63 @@
+#include "cache/conversations.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::cache {
+
+namespace {
+
+// What it is filed under.
+Tokens keys_of(const CacheCore& core, const tree::HeldConversation& conversation) {
+  Tokens keys = core.memory.tree().path(conversation.tip).tokens();
+  keys.resize(static_cast<std::size_t>(conversation.tokens));
+  return keys;
+}
+
+}  // namespace
+
+ConversationsStatus Conversations::list(std::size_t most, env::Clock::TimePoint now,
+                                        const std::optional<SpaceKey>& only) const {
+  const tree::HeldConversations held = core_.memory.tree().conversations(most, only);
+  ConversationsStatus status{
+      .count = held.count, .own = held.own, .shared = held.shared, .latest = {}};
+  const double now_ms = env::ms_between(started_, now);
+  for (const tree::HeldConversation& one : held.latest) {
+    Tokens keys = keys_of(core_, one);
+    const double used_ms = static_cast<double>(one.last_use);
+    const auto slot = core_.slots.holding(one.space, keys);
+    status.latest.push_back({.tip = one.tip,
+                             .tokens = one.tokens,
+                             .own = one.own,
+                             .shared = one.shared,
+                             .idle_seconds = (now_ms - used_ms) / 1000.0,
+                             .slot = slot,
+                             .snapshots_at = one.snapshots_at,
+                             .space = one.space,
+                             .keys = std::move(keys)});
+  }
+  return status;
+}
+
+std::optional<DroppedConversation> Conversations::drop(tree::NodeId tip,
+                                                       const std::optional<SpaceKey>& only) {
+  const auto all = core_.memory.tree().conversations(~std::size_t{0}, only).latest;
+  const auto found = std::ranges::find(all, tip, &tree::HeldConversation::tip);
+  if (found == all.end()) return std::nullopt;
+  const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.drop(tip); });
+  empty_idle_slot(*found);
+  const tree::EvictionNote note{tree::EvictReason::kCleared, core_.now};
+  return DroppedConversation{found->space, core_.memory.room.drop_bytes(found->own_nodes, note)};
+}
+
+// Else it would come back from there.
+void Conversations::empty_idle_slot(const tree::HeldConversation& conversation) {
+  const auto held = core_.slots.holding(conversation.space, keys_of(core_, conversation));
+  if (!held || !core_.slots[SlotId{*held}].idle()) return;
+  const SlotId slot{*held};
+  checkpointer_.places().shorten(slot, 0);
+  core_.engine.clear(slot);
+  live_.forget(slot);
+}
+
+}  // namespace holdfast::cache
