@@ -10,6 +10,7 @@
 #include "api/client_envelope.h"
 #include "api/client_responder.h"
 #include "api/completions.h"
+#include "api/control.h"
 #include "api/embeddings.h"
 #include "api/infill.h"
 #include "api/info.h"
@@ -51,6 +52,7 @@ using Routes = std::vector<Route>;  // one for each method of a path
 const std::map<std::string_view, Routes> kRoutes = {
     {"/chat/completions", {{"POST", &answer_chat}}},
     {"/chat/completions/input_tokens", {{"POST", &count_chat_tokens}}},
+    {"/chat/completions/control", {{"POST", &answer_control}}},
     {"/completions", {{"POST", &answer_text}}},
     {"/completion", {{"POST", &answer_text}}},
     {"/infill", {{"POST", &answer_infill}}},
@@ -71,7 +73,7 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/api/embed", {{"POST", &answer_embeddings}}},
     {"/api/embeddings", {{"POST", &answer_embeddings}}},
     {"/models", {{"GET", &list_models}}},
-    {"/props", {{"GET", &show_props}, {"POST", &refuse_props}}},
+    {"/props", {{"GET", &show_props}, {"POST", &change_props}}},
     {"/slots", {{"GET", &list_slots}}},
     {"/metrics", {{"GET", &show_metrics}}},
     {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},
