@@ -66,7 +66,7 @@ async function speculationGroup(run) {
   for (const { label, answer_tokens, changes, extra, shape } of models) {
     await run.part(`speculation, ${label}`, async () => {
       const model = shape ? { model: run.model(shape, { mtp: true }) } : {};
-      const contestants = [drafting(holdfast, extra), notDrafting(holdfast), drafting(llamaCachesOff, extra)];
+      const contestants = [drafting(holdfast, [...extra, '--draft-adaptive']), notDrafting(holdfast), drafting(llamaCachesOff, extra)];
       await run.running(contestants, { ...changes, ...model }, async (bench, servers) => {
         const found = await speculation(bench, servers, { label, answer_tokens, streams: [1, 4], seldom: atMost(3, run.rounds.slow) });
         for (const kind of Object.keys(rows)) rows[kind].push(...found[kind]);

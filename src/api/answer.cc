@@ -88,7 +88,7 @@ void show_letter(Answering& at, const Mailbox::Letter& letter, std::string& out)
 }
 
 asio::awaitable<void> begin_stream(Answering& at) {
-  HttpResponse head{.content_type = "text/event-stream",
+  HttpResponse head{.content_type = at.style.stream_type(),
                     .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
   for (auto& header : at.style.headers()) head.headers.push_back(std::move(header));
   at.style.begin(head.body);

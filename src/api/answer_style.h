@@ -9,7 +9,7 @@
 //            on_finished and keep_alive; end() or fail() once and last
 //   STYLE-3  on_finished comes once for each choice, after its last on_deltas
 //
-// A style appends complete pieces (server-sent events) to `out`; what several calls
+// A style appends complete pieces (server-sent events, lines) to `out`; what several calls
 // append may be sent together. It lives on the I/O thread.
 #pragma once
 
@@ -30,6 +30,8 @@ class AnswerStyle {
 
   virtual ~AnswerStyle() = default;
 
+  // Of a stream; a whole answer is JSON.
+  [[nodiscard]] virtual const char* stream_type() const { return "text/event-stream"; }
   // Go out with the answer, whole or streamed.
   [[nodiscard]] virtual Headers headers() const { return {}; }
 

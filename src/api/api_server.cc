@@ -11,12 +11,16 @@
 #include "api/client_envelope.h"
 #include "api/client_responder.h"
 #include "api/completions.h"
+#include "api/control.h"
 #include "api/embeddings.h"
 #include "api/infill.h"
 #include "api/info.h"
 #include "api/messages.h"
 #include "api/metrics.h"
 #include "api/models_page.h"
+#include "api/ollama.h"
+#include "api/ollama_errors.h"
+#include "api/ollama_pages.h"
 #include "api/responses_pages.h"
 #include "api/slot_actions.h"
 #include "api/web_page.h"
@@ -49,6 +53,7 @@ using Routes = std::vector<Route>;  // one for each method of a path
 const std::map<std::string_view, Routes> kRoutes = {
     {"/chat/completions", {{"POST", &answer_chat}}},
     {"/chat/completions/input_tokens", {{"POST", &count_chat_tokens}}},
+    {"/chat/completions/control", {{"POST", &answer_control}}},
     {"/completions", {{"POST", &answer_text}}},
     {"/completion", {{"POST", &answer_text}}},
     {"/infill", {{"POST", &answer_infill}}},
@@ -60,8 +65,16 @@ const std::map<std::string_view, Routes> kRoutes = {
     {"/messages/count_tokens", {{"POST", &count_message_tokens}}},
     {"/responses", {{"POST", &answer_response}}},
     {"/responses/input_tokens", {{"POST", &count_input_tokens}}},
+    {"/api/version", {{"GET", &show_ollama_version}}},
+    {"/api/tags", {{"GET", &list_ollama_models}}},
+    {"/api/ps", {{"GET", &list_running_models}}},
+    {"/api/show", {{"POST", &show_ollama_model}}},
+    {"/api/chat", {{"POST", &answer_ollama_chat}}},
+    {"/api/generate", {{"POST", &answer_ollama_generate}}},
+    {"/api/embed", {{"POST", &answer_embeddings}}},
+    {"/api/embeddings", {{"POST", &answer_embeddings}}},
     {"/models", {{"GET", &list_models}}},
-    {"/props", {{"GET", &show_props}, {"POST", &refuse_props}}},
+    {"/props", {{"GET", &show_props}, {"POST", &change_props}}},
     {"/slots", {{"GET", &list_slots}}},
     {"/metrics", {{"GET", &show_metrics}}},
     {"/cache", {{"GET", &show_cache}, {"DELETE", &clear_cache}}},
@@ -103,6 +116,7 @@ std::optional<std::string> slot_of(const HttpRequest& request) {
 }
 
 HttpResponse not_found(const HttpRequest& request) {
+  if (auto refusal = refuse_library(request)) return std::move(*refusal);
   std::vector<std::string_view> paths;
   for (const auto& [path, routes] : kRoutes) paths.push_back(path);
   return no_such_path(request, paths);
@@ -171,7 +185,7 @@ HttpResponse show_page(const HttpRequest& request, bool shown, const BackendSlot
 
 // What a client sees of a server that has no model yet.
 HttpResponse still_loading(const HttpRequest& request, const BackendSlot& slot) {
-  if (!speaks_anthropic(request)) return health(slot);
+  if (!speaks_anthropic(request) && !speaks_ollama(request)) return health(slot);
   const int percent = static_cast<int>(slot.progress() * 100.0F);
   return refusal_for(request, {ErrorCode::kUnavailable,
                                "The model is loading (" + std::to_string(percent) + "%).", ""});

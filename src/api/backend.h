@@ -47,6 +47,7 @@ struct Backend {
   std::vector<std::string> aliases;  // further names
   std::vector<std::string> tags;     // what people call models like it; shown and no more
   bool shows_slots = true;           // GET /slots
+  bool takes_props = false;          // POST /props
   std::string build;                 // "holdfast 0.1.0"
   std::string fingerprint;           // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
   std::int64_t loaded_at = 0;        // Unix time

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/anthropic_errors.h"
+#include "api/ollama_errors.h"
 #include "api/openai_errors.h"
 
 namespace holdfast::api {
@@ -49,19 +50,28 @@ bool speaks_anthropic(const HttpRequest& request) {
          path.starts_with("/messages/");
 }
 
+bool speaks_ollama(const HttpRequest& request) {
+  const std::string_view path = without_version(request.path);
+  return path.starts_with("/api/") && path != "/api/hello";
+}
+
 HttpResponse refusal_for(const HttpRequest& request, const Error& error) {
+  if (speaks_ollama(request)) return ollama_error_response(error);
   return speaks_anthropic(request) ? anthropic_error_response(error) : error_response(error);
 }
 
 HttpResponse refusal_for(const HttpRequest& request, int status, std::string_view message) {
+  if (speaks_ollama(request)) return ollama_http_error(status, message);
   if (speaks_anthropic(request)) return anthropic_http_error(status, message);
   return {.status = status, .body = http_error_json(status, message)};
 }
 
 HttpResponse no_such_path(const HttpRequest& request, const std::vector<std::string_view>& paths) {
   std::string near;
-  for (const std::string_view path : nearest(without_version(request.path), paths))
-    (near += near.empty() ? "/v1" : ", /v1") += path;
+  for (const std::string_view path : nearest(without_version(request.path), paths)) {
+    near += near.empty() ? "" : ", ";
+    (near += path.starts_with("/api/") ? "" : "/v1") += path;
+  }
   return refusal_for(request, {ErrorCode::kNotFound,
                                "There is no " + request.method + " " + request.path +
                                    " here. What comes nearest: " + near + ".",

@@ -1,6 +1,6 @@
 // Errors that come before any protocol's own handler, in the envelope of the client
 // that asked: Anthropic's for those who send `anthropic-version` or ask for
-// /v1/messages, OpenAI's for everybody else.
+// /v1/messages, Ollama's below /api/, OpenAI's for everybody else.
 #pragma once
 
 #include <string_view>
@@ -12,6 +12,7 @@
 namespace holdfast::api {
 
 [[nodiscard]] bool speaks_anthropic(const HttpRequest& request);
+[[nodiscard]] bool speaks_ollama(const HttpRequest& request);
 
 [[nodiscard]] HttpResponse refusal_for(const HttpRequest& request, const Error& error);
 // For failures that have a status and no ErrorCode, such as 405.

@@ -12,6 +12,7 @@ std::string reason_in(std::string_view body) {
   const Result<Json> parsed = parse_json(body);
   if (!parsed.ok() || !parsed->is_object() || !parsed->contains("error")) return "";
   const Json& error = parsed->at("error");
+  if (error.is_string()) return error.get<std::string>();
   if (!error.is_object() || !error.contains("message")) return "";
   const Json& message = error.at("message");
   return message.is_string() ? message.get<std::string>() : "";

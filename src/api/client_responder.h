@@ -13,7 +13,7 @@
 
 namespace holdfast::api {
 
-// The error.message of a refusal, which the envelopes of all protocols have; empty: none.
+// The error.message of a refusal, or Ollama's "error"; empty: none.
 [[nodiscard]] std::string reason_in(std::string_view body);
 
 class ClientResponder final : public HttpResponder {

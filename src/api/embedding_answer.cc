@@ -66,6 +66,15 @@ void append_embeddings(std::string& out, const EmbeddingRequest& request,
   });
 }
 
+void append_ollama(std::string& out, const std::string& model, TokenPos tokens,
+                   const std::vector<engine::Vectors>& vectors) {
+  ObjectWriter object(out);
+  object.text("model", model);
+  append_array(object.key("embeddings"), vectors,
+               [&](const engine::Vectors& of_text) { append_vector(out, of_text.front()); });
+  object.integer("prompt_eval_count", tokens);
+}
+
 // The best first; of two equal ones, the first.
 std::vector<std::size_t> best_of(const std::vector<float>& scores, std::size_t count) {
   std::vector<std::size_t> order(scores.size());
@@ -102,8 +111,13 @@ std::string embeddings_json(const EmbeddingRequest& request,
                             const std::vector<engine::Vectors>& vectors, const std::string& model,
                             TokenPos tokens) {
   std::string out;
-  if (request.plain) {
+  if (request.shape == VectorShape::kPlain) {
     append_plain_embeddings(out, vectors);
+  } else if (request.shape == VectorShape::kOllama) {
+    append_ollama(out, model, tokens, vectors);
+  } else if (request.shape == VectorShape::kOllamaOld) {
+    ObjectWriter object(out);
+    append_vector(object.key("embedding"), vectors.front().front());
   } else {
     append_list(out, model, tokens, "data",
                 [&](std::string& to) { append_embeddings(to, request, vectors); });

@@ -13,11 +13,31 @@
 namespace holdfast::api {
 namespace {
 
-EmbeddingRequest read_embedding(const JsonFields& body, bool plain, const ChatDefaults& defaults) {
+// Ollama's two, where a text that is too long is cut unless the client says no. The older one
+// leaves the vector as the model computed it.
+void read_ollama(const JsonFields& body, const ChatDefaults& defaults, EmbeddingRequest& request) {
+  const bool old = request.shape == VectorShape::kOllamaOld;
+  if (old) request.field = "prompt";
+  if (old) request.norm = engine::kNoNorm;
+  request.truncate = body.boolean("truncate").value_or(true);
+  request.texts = read_prompts(body, request.field, old ? 1 : kTextsMax, defaults);
+  request.model = body.text("model").value_or("");
+  if (const auto wanted = body.integer("dimensions", 0, std::numeric_limits<int>::max());
+      wanted && *wanted > 0)
+    request.dimensions = static_cast<std::size_t>(*wanted);
+}
+
+EmbeddingRequest read_embedding(const JsonFields& body, VectorShape shape,
+                                const ChatDefaults& defaults) {
   EmbeddingRequest request;
+  request.shape = shape;
+  if (shape == VectorShape::kOllama || shape == VectorShape::kOllamaOld) {
+    read_ollama(body, defaults, request);
+    return request;
+  }
   // llama-server's older name; it always answers in the older shape.
   if (!body.has("input") && body.has("content")) request.field = "content";
-  request.plain = plain || request.field == "content";
+  if (request.field == "content") request.shape = VectorShape::kPlain;
   request.texts = read_prompts(body, request.field, kTextsMax, defaults);
   request.model = body.text("model").value_or("");
   constexpr std::array<std::string_view, 2> kFormats = {"float", "base64"};
@@ -66,10 +86,10 @@ RerankRequest read_rerank(const JsonFields& body) {
 
 }  // namespace
 
-Result<EmbeddingRequest> decode_embedding_request(std::string_view json, bool plain,
+Result<EmbeddingRequest> decode_embedding_request(std::string_view json, VectorShape shape,
                                                   const ChatDefaults& defaults) {
   return decode_object<EmbeddingRequest>(
-      json, [&](const JsonFields& body) { return read_embedding(body, plain, defaults); });
+      json, [&](const JsonFields& body) { return read_embedding(body, shape, defaults); });
 }
 
 Result<RerankRequest> decode_rerank_request(std::string_view json) {

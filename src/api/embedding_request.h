@@ -1,4 +1,5 @@
-// Requests for vectors of texts: OpenAI's, llama-server's own, and the two shapes of reranking.
+// Requests for vectors of texts: OpenAI's, llama-server's own, Ollama's, and the two shapes of
+// reranking.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,17 @@
 
 namespace holdfast::api {
 
+// Whose answers they are like. kPlain: an array of vectors, as llama-server's own clients read it.
+// Ollama has two: /api/embed, and the older /api/embeddings with one text.
+enum class VectorShape { kOpenAi, kPlain, kOllama, kOllamaOld };
+
 struct EmbeddingRequest {
   std::vector<TextPrompt> texts;  // at least one
   std::string field = "input";    // where they stood
   std::string model;              // what the client calls it; empty: nothing
-  bool plain = false;             // an array of vectors, as llama-server's own clients read it
+  VectorShape shape = VectorShape::kOpenAi;
   bool base64 = false;
+  bool truncate = false;  // of a text that is too long the beginning is taken
   std::optional<std::size_t> dimensions;  // the first ones only
   std::optional<int> norm;                // engine/vector_norm.h
 };
@@ -35,8 +41,9 @@ struct RerankRequest {
 // Texts in one request, as many as OpenAI takes.
 inline constexpr std::size_t kTextsMax = 2048;
 
-// `plain`: whether a path that llama-server's own clients ask was asked.
-[[nodiscard]] Result<EmbeddingRequest> decode_embedding_request(std::string_view json, bool plain,
+// `shape`: that of the path that was asked.
+[[nodiscard]] Result<EmbeddingRequest> decode_embedding_request(std::string_view json,
+                                                                VectorShape shape,
                                                                 const ChatDefaults& defaults);
 [[nodiscard]] Result<RerankRequest> decode_rerank_request(std::string_view json);
 

@@ -73,10 +73,10 @@ Result<void> check_length(const std::string& field, std::int64_t tokens, TokenPo
 // --- embeddings --------------------------------------------------------------------------
 
 Result<void> check_possible(const EmbeddingRequest& request, const engine::Embedder& embedder) {
-  if (!request.plain && embedder.pooling() == engine::Pooling::kNone) {
+  if (request.shape != VectorShape::kPlain && embedder.pooling() == engine::Pooling::kNone) {
     return invalid_argument("",
                             "This server gives a vector for every token (--pooling none), and "
-                            "OpenAI's shape has room for one. Ask /embeddings without /v1, or "
+                            "this endpoint's shape has room for one. Ask /embeddings without /v1, or "
                             "start the server with another --pooling.");
   }
   if (request.dimensions && *request.dimensions > embedder.dimensions()) {
@@ -100,22 +100,49 @@ Result<void> check_volume(const Tokenized<EmbeddingRequest>& read,
                               std::to_string(kNumbersMax) + ". Send fewer texts.");
 }
 
+VectorShape shape_of(const HttpRequest& http) {
+  const std::string_view path = without_version(http.path);
+  if (path == "/api/embed") return VectorShape::kOllama;
+  if (path == "/api/embeddings") return VectorShape::kOllamaOld;
+  return path.size() == http.path.size() ? VectorShape::kPlain : VectorShape::kOpenAi;
+}
+
+// So much of a long text that it is tokenised in a moment, and more than can count.
+void cut_text(TextPrompt& prompt, TokenPos most) {
+  constexpr std::size_t kTokenBytes = 256;
+  auto* const text = std::get_if<std::string>(&prompt);
+  const std::size_t bytes_max = static_cast<std::size_t>(most) * kTokenBytes;
+  if (text == nullptr || text->size() <= bytes_max) return;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xC0U) == 0x80U) --end;
+  text->resize(end);
+}
+
+// The token that ends every text stays at the end.
+void cut_tokens(const engine::TextModel& text, TokenPos most, Tokens& tokens) {
+  if (length_of(tokens) <= most) return;
+  const Tokens bare = text.tokenize("", true, true);
+  const Token last = tokens.back();
+  tokens.resize(static_cast<std::size_t>(most));
+  if (!bare.empty() && bare.back() == last) tokens.back() = last;
+}
+
 Result<Tokenized<EmbeddingRequest>> read_embedding(const Backend& backend,
                                                    const HttpRequest& http) {
   const engine::Embedder& embedder = backend.embeddings->embedder();
-  const bool plain = without_version(http.path).size() == http.path.size();
-  auto request = decode_embedding_request(http.body, plain, backend.defaults);
+  auto request = decode_embedding_request(http.body, shape_of(http), backend.defaults);
   if (!request) return request.error();
   if (auto possible = check_possible(*request, embedder); !possible) return possible.error();
   Tokenized<EmbeddingRequest> read;
   for (std::size_t i = 0; i < request->texts.size(); ++i) {
     const std::string field = field_of(*request, i);
+    const TokenPos most = embedder.text_tokens_max();
+    if (request->truncate) cut_text(request->texts[i], most);
     const std::int64_t least = tokens_at_least(*backend.text, request->texts[i]);
-    if (least > embedder.text_tokens_max())
-      return too_large(field, least, embedder.text_tokens_max());
+    if (!request->truncate && least > most) return too_large(field, least, most);
     Tokens tokens = tokens_of(*backend.text, request->texts[i]);
-    if (auto fits = check_length(field, length_of(tokens), embedder.text_tokens_max()); !fits)
-      return fits.error();
+    if (request->truncate) cut_tokens(*backend.text, most, tokens);
+    if (auto fits = check_length(field, length_of(tokens), most); !fits) return fits.error();
     read.texts.push_back(std::move(tokens));
   }
   read.request = std::move(*request);
@@ -186,15 +213,15 @@ asio::awaitable<HttpResponse> answer_with_vectors(
                             ? std::chrono::steady_clock::now() + backend.defaults.timeout
                             : std::chrono::steady_clock::time_point::max();
   auto tokenized = co_await on_worker(context.worker, [&] { return read(backend, http); });
-  if (!tokenized) co_return error_response(tokenized.error());
+  if (!tokenized) co_return refusal_for(http, tokenized.error());
   context.log->for_model = true;
   context.log->tokens.read = tokenized->token_count();
   EmbeddingDesk::Limits limits{deadline, [&responder] { return !responder.gone(); }};
   auto vectors = co_await backend.embeddings->embed(tokenized->texts, std::move(limits));
-  if (!vectors) co_return error_response(vectors.error());
+  if (!vectors) co_return refusal_for(http, vectors.error());
   co_return co_await on_worker(context.worker, [&]() -> HttpResponse {
     if (!all_numbers(*vectors)) {
-      return error_response(
+      return refusal_for(http, 
           {ErrorCode::kEngine, "The model computed values that are not numbers.", ""});
     }
     return {.body = write(*tokenized, *vectors)};
@@ -211,7 +238,7 @@ asio::awaitable<void> answer_embeddings(AnswerContext context, const HttpRequest
                                         HttpResponder& responder) {
   HttpResponse response;
   if (context.backend->embeddings == nullptr) {
-    response = error_response({ErrorCode::kUnsupported,
+    response = refusal_for(request, {ErrorCode::kUnsupported,
                                "This server generates text. Start one with --embedding for "
                                "embeddings, with a model that is made for them.",
                                ""});

@@ -190,12 +190,22 @@ HttpResponse health(const BackendSlot& slot, double worker_ms) {
   return ok(standing_json("ok", pulse, worker_ms));
 }
 
-HttpResponse refuse_props(const Backend&, const HttpRequest&) {
+HttpResponse change_props(const Backend& backend, const HttpRequest& request) {
+  if (!backend.takes_props) {
+    return error_response(
+        {ErrorCode::kUnsupported,
+         "This server does not take changes of its properties. Start it with --props.", ""});
+  }
+  const auto body = request.body.empty() ? Result<Json>(Json::object()) : parse_json(request.body);
+  if (!body) return error_response(body.error());
+  if (!body->is_object())
+    return error_response(invalid_argument("", "The body must be a JSON object."));
+  if (body->empty()) return ok({{"success", true}});
+  const std::string& field = body->begin().key();
   return error_response(
-      {ErrorCode::kUnsupported,
-       "Nothing of this server can be changed while it runs. A chat's own settings "
-       "come with its request.",
-       ""});
+      invalid_argument(field, "'" + field.substr(0, 64) +
+                                  "' cannot be changed while the server runs. A chat's own "
+                                  "settings come with its request."));
 }
 
 HttpResponse show_props(const Backend& backend) {
@@ -207,7 +217,11 @@ HttpResponse show_props(const Backend& backend) {
              {"total_slots", backend.slots},
              {"model_alias", backend.model_name},
              {"model_path", card.path},
-             {"modalities", {{"vision", false}, {"audio", false}}},
+             {"model_ftype", card.file_type},
+             {"modalities", {{"vision", false}, {"video", false}, {"audio", false}}},
+             {"endpoint_slots", backend.shows_slots},
+             {"endpoint_props", backend.takes_props},
+             {"endpoint_metrics", true},
              {"chat_template", card.chat_template},
              {"chat_template_caps", std::move(caps)},
              {"bos_token", card.bos_text},

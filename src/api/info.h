@@ -14,8 +14,9 @@ namespace holdfast::api {
 // anything new. Told to everybody, so it names no request.
 [[nodiscard]] HttpResponse health(const BackendSlot& slot, double worker_ms = 0.0);
 [[nodiscard]] HttpResponse show_props(const Backend& backend);
-// Nothing of a running server can be set.
-[[nodiscard]] HttpResponse refuse_props(const Backend& backend, const HttpRequest& request);
+// Nothing of a running server can be set. Where --props asks for the endpoint, a body that sets
+// nothing is answered as llama-server does it.
+[[nodiscard]] HttpResponse change_props(const Backend& backend, const HttpRequest& request);
 // All slots; a key that does not see all gets those that work for it.
 [[nodiscard]] HttpResponse list_slots(const Backend& backend, const Asker& asker);
 [[nodiscard]] HttpResponse tokenize(const Backend& backend, const HttpRequest& request);

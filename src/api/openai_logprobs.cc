@@ -88,7 +88,10 @@ TokenLogprobs logprobs_of(const serve::TokenReport& report,
 
 void append_chat_logprobs(std::string& out, const std::vector<TokenLogprobs>& tokens) {
   ObjectWriter object(out);
-  object.key("content");
+  append_chat_tokens(object.key("content"), tokens);
+}
+
+void append_chat_tokens(std::string& out, const std::vector<TokenLogprobs>& tokens) {
   append_array(out, tokens, [&](const TokenLogprobs& token) { append_chat_token(out, token); });
 }
 

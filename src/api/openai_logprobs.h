@@ -28,6 +28,8 @@ struct TokenLogprobs {
 
 // Chat: {"content":[{"token","logprob","bytes","top_logprobs"}]}.
 void append_chat_logprobs(std::string& out, const std::vector<TokenLogprobs>& tokens);
+// That list alone.
+void append_chat_tokens(std::string& out, const std::vector<TokenLogprobs>& tokens);
 // Text: four arrays side by side. `offset` characters come before the first token.
 void append_text_logprobs(std::string& out, const std::vector<TokenLogprobs>& tokens,
                           std::size_t offset);

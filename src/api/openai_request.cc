@@ -31,9 +31,9 @@ void check_continuable(const JsonFields& body, const std::vector<MessageTrait>& 
     body.fail("messages", "must not end with an assistant message that calls tools");
 }
 
-// As in llama-server, a final assistant message is continued unless the client
-// says no.
-void read_continuation(const JsonFields& body, const std::vector<MessageTrait>& traits,
+// As in llama-server, a final assistant message is continued unless the client, or
+// --no-prefill-assistant, says no.
+void read_continuation(const JsonFields& body, const std::vector<MessageTrait>& traits, bool usual,
                        engine::ChatInput& input) {
   const auto asked = read_continue(body);
   const auto generation = body.boolean("add_generation_prompt");
@@ -42,7 +42,7 @@ void read_continuation(const JsonFields& body, const std::vector<MessageTrait>& 
     body.fail("continue_final_message", "cannot be combined with add_generation_prompt");
   if (asked == true && !possible)
     body.fail("continue_final_message", "needs an assistant message at the end");
-  input.continue_final_message = possible && asked.value_or(true);
+  input.continue_final_message = possible && asked.value_or(usual);
   input.add_generation_prompt = !input.continue_final_message && generation.value_or(true);
   if (input.continue_final_message) check_continuable(body, traits);
 }
@@ -106,7 +106,7 @@ void read_chat_input(const JsonFields& body, const ChatDefaults& defaults, ChatR
   const std::vector<MessageTrait> traits = read_messages(body, input);
   request.answer_refs = answer_refs_of(traits);
   request.sources = sources_of(traits);
-  read_continuation(body, traits, input);
+  read_continuation(body, traits, defaults.prefill_assistant, input);
   read_tool_fields(body, input);
   read_reasoning_fields(body, defaults, input);
   Constraint constraint = read_constraint(body);

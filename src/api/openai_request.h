@@ -50,6 +50,8 @@ struct ChatDefaults {
   // session, so that none could share another's prompt.
   bool keep_attribution = false;
   bool verbose = false;  // CompletionOptions::verbose
+  // Whether a final assistant message is continued where a request does not say.
+  bool prefill_assistant = true;
 };
 
 // The part that chat and plain completions share.

@@ -22,6 +22,7 @@ constexpr double kBiasMax = 1e6;
 // Each is tokenised when the sampler is made.
 constexpr std::size_t kBiasTextsMax = 1024;
 constexpr std::size_t kBiasTextBytesMax = 256;
+constexpr std::size_t kBudgetMessageBytesMax = 4096;
 
 struct FloatField {
   const char* name;
@@ -199,6 +200,17 @@ void read_logit_bias(const JsonFields& body, const ChatDefaults& defaults,
   }
 }
 
+// How thoughts may be cut off.
+void read_thoughts(const JsonFields& body, engine::SamplingParams& sampling) {
+  sampling.reasoning_control =
+      body.boolean("reasoning_control").value_or(sampling.reasoning_control);
+  auto message = body.text("reasoning_budget_message");
+  if (!message) return;
+  if (message->size() > kBudgetMessageBytesMax)
+    body.fail("reasoning_budget_message", "may have at most 4096 bytes");
+  sampling.reasoning_budget_message = std::move(*message);
+}
+
 }  // namespace
 
 engine::SamplingParams read_sampling(const JsonFields& body, const ChatDefaults& defaults) {
@@ -208,6 +220,7 @@ engine::SamplingParams read_sampling(const JsonFields& body, const ChatDefaults&
   read_seed(body, sampling);
   read_samplers(body, sampling);
   read_logit_bias(body, defaults, sampling);
+  read_thoughts(body, sampling);
   sampling.ignore_eos = body.boolean("ignore_eos").value_or(sampling.ignore_eos);
   if (auto breakers = body.texts("dry_sequence_breakers", kBreakersMax, kBreakerBytesMax))
     sampling.dry_sequence_breakers = std::move(*breakers);

@@ -199,8 +199,8 @@ asio::awaitable<HttpResponse> erase(Deed deed) {
     object.integer("n_erased", *erased);
     object.text(
         "note",
-        "The slot is empty. What memory and disk know of the conversation stays, and is used "
-        "when it returns; DELETE /cache forgets all of yours.");
+        "The slot is empty and its conversation is forgotten, in memory and on disk, but for what "
+        "other conversations begin with too. DELETE /cache forgets all of yours.");
   }
   co_return response;
 }

@@ -18,6 +18,7 @@
 #include "cache/keep_plan.h"
 #include "env/clock.h"
 #include "state/extent_block.h"
+#include "state/path_end.h"
 #include "state/snapshot.h"
 #include "tier/blob_store.h"
 #include "tier/path_name.h"
@@ -109,6 +110,8 @@ class ColdTier {
   virtual void persist(KeptPath path) = 0;
   // Drops everything that is there, and that waits; or what is of one space.
   virtual void clear(const std::optional<SpaceKey>& only) = 0;
+  // Drops what a conversation has there for itself, and what of it waits.
+  virtual void forget_end(PathEnd end) = 0;
   // States of this space are wrong, and those of others that were used since the start may be: none
   // of them is offered again, and what waits is not written.
   virtual void distrust(SpaceKey space, const std::string& why) = 0;

@@ -56,6 +56,7 @@ class RefusingStore final : public tier::BlobStore {
   }
   void distrust(SpaceKey s, const std::string& why) override { store_.distrust(s, why); }
   bool drop_space(SpaceKey s) override { return store_.drop_space(s); }
+  void drop_end(const PathEnd& end) override { store_.drop_end(end); }
   void touch(std::span<const tier::BlobKey> k, std::int64_t ms) override { store_.touch(k, ms); }
   void revalue(std::span<const tier::BlobWorth> w, tier::Moment m) override {
     store_.revalue(w, m);

@@ -49,6 +49,11 @@ void DiskTier::clear(const std::optional<SpaceKey>& only) {
   ask([this, only] { behind_.clear_store(only); });
 }
 
+void DiskTier::forget_end(PathEnd end) {
+  behind_.forget_waiting(end);
+  ask([this, end = std::move(end)] { behind_.forget_stored(end); });
+}
+
 void DiskTier::distrust(SpaceKey space, const std::string& why) {
   behind_.forget_waiting();  // of other spaces too: what is here now was made by the same engine
   used_.insert(space);

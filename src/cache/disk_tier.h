@@ -81,6 +81,7 @@ class DiskTier final : public ColdTier {
   // Drops everything that is there, and that waits. Done when what is asked after it is done;
   // status() says what it left.
   void clear(const std::optional<SpaceKey>& only) override;
+  void forget_end(PathEnd end) override;
   void distrust(SpaceKey space, const std::string& why) override;
   void set_busy(bool busy) { behind_.set_busy(busy); }
 

@@ -42,6 +42,10 @@ class PathQueue {
   void clear(const std::optional<SpaceKey>& only) {
     std::erase_if(paths_, [&](const KeptPath& path) { return !only || path.space == *only; });
   }
+  // Those of one conversation.
+  void forget(const PathEnd& end) {
+    std::erase_if(paths_, [&](const KeptPath& path) { return end.holds(path.space, path.keys); });
+  }
 
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
   [[nodiscard]] ByteCount bytes() const;

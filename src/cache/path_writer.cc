@@ -107,12 +107,18 @@ void PathWriter::give_up(const std::string& why, ByteCount place_bytes) {
   not_written_.given_up.why = why;
 }
 
+template <typename Goes>
+void PathWriter::drop_those(Goes goes) {
+  std::erase_if(waypoints_left_, [&](const auto& one) { return goes(one->path()); });
+  if (at_hand_ && goes(at_hand_->path())) at_hand_.reset();
+}
+
 void PathWriter::drop(const std::optional<SpaceKey>& only) {
-  const auto goes = [&](const std::unique_ptr<PathProgress>& one) {
-    return !only || one->path().space == *only;
-  };
-  std::erase_if(waypoints_left_, goes);
-  if (at_hand_ && goes(at_hand_)) at_hand_.reset();
+  drop_those([&](const KeptPath& path) { return !only || path.space == *only; });
+}
+
+void PathWriter::drop(const PathEnd& end) {
+  drop_those([&](const KeptPath& path) { return end.holds(path.space, path.keys); });
 }
 
 ByteCount PathWriter::bytes_left() const {

@@ -57,6 +57,7 @@ class PathWriter {
   bool write_next();
   // Nothing of what was begun is written any more; of all spaces, or of one.
   void drop(const std::optional<SpaceKey>& only = std::nullopt);
+  void drop(const PathEnd& end);  // of one conversation
 
   [[nodiscard]] bool has_path() const { return at_hand_ != nullptr; }
   [[nodiscard]] bool has_waypoints() const { return !waypoints_left_.empty(); }
@@ -67,6 +68,8 @@ class PathWriter {
   [[nodiscard]] std::vector<std::string> check() const;
 
  private:
+  template <typename Goes>
+  void drop_those(Goes goes);
   void write(const PathPart& part);
   // Rows are worth what they weigh.
   template <typename AnyBlob>

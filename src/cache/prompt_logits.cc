@@ -74,6 +74,18 @@ ByteCount PromptLogits::clear(SpaceKey space) {
   return before - bytes_;
 }
 
+void PromptLogits::forget_end(const PathEnd& end) {
+  const TokenSpan keys = end.keys;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    const TokenPos length = entry->key.length;
+    const bool within = length > end.keep && length <= length_of(keys);
+    if (within && entry->key == EndKey::of(end.space, keys.first(static_cast<std::size_t>(length))))
+      drop(entry);
+    entry = next;
+  }
+}
+
 std::vector<std::string> PromptLogits::check() const {
   std::vector<std::string> violations;
   ByteCount bytes = 0;

@@ -29,6 +29,7 @@
 #include "base/hash.h"
 #include "cache/memory_tier.h"
 #include "state/checked_bytes.h"
+#include "state/path_end.h"
 #include "state/tokens.h"
 #include "tree/types.h"
 
@@ -65,6 +66,8 @@ class PromptLogits {
   void clear();
   // Of one space. Returns the bytes freed.
   ByteCount clear(SpaceKey space);
+  // Of prompts that these tokens begin with, and that have more than the first `keep` of them.
+  void forget_end(const PathEnd& end);
 
   [[nodiscard]] ByteCount bytes() const { return bytes_; }
   [[nodiscard]] std::vector<std::string> check() const;

@@ -114,6 +114,12 @@ ByteCount RoomMaker::clear() {
   return freed;
 }
 
+ByteCount RoomMaker::clear(SpaceKey space) {
+  const ByteCount before = tree_.bytes().resident;
+  (void)tree_.forget_end({.space = space});
+  return before - tree_.bytes().resident;
+}
+
 void RoomMaker::retire(tree::Tick now) {
   drop_bytes({tree::EvictReason::kDisproved, now});
   budget_.retire();

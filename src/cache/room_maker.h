@@ -83,9 +83,10 @@ class RoomMaker {
   // Drops all bytes and forgets all tokens. Returns the bytes freed.
   // REQUIRES: nothing is pinned, here and below.
   ByteCount clear();
-  ByteCount clear(SpaceKey space) { return tree_.forget_space(space); }  // of one space
+  ByteCount clear(SpaceKey space);  // of one space
   // Drops the bytes of these nodes, and remembers their tokens. Returns the bytes freed.
   ByteCount drop_bytes(std::span<const tree::NodeId> nodes, tree::EvictionNote note);
+  TokenPos forget_end(const PathEnd& end) { return tree_.forget_end(end); }
   // Drops all bytes, remembers the tokens, and takes no more: from now on it is as one with a
   // budget of 0.
   void retire(tree::Tick now);

@@ -25,10 +25,14 @@ void SeenTokens::note(LiveSlot& held) {
 void SeenTokens::clear(const std::optional<SpaceKey>& only) {
   if (!tree_) return;
   if (only) {
-    tree_->forget_space(*only);
+    (void)tree_->forget_end({.space = *only});
   } else {
     tree_->trim_ghost(0);
   }
+}
+
+void SeenTokens::forget_end(const LiveSlot& held, const PathEnd& end) {
+  if (tree_) (void)tree_->forget_end({end.space, held.tokens, end.own, end.keep});
 }
 
 std::vector<std::string> SeenTokens::check() const {

@@ -33,6 +33,8 @@ class SeenTokens {
   void note(LiveSlot& held);
   // Of all spaces, or of one.
   void clear(const std::optional<SpaceKey>& only);
+  // The slot's own part of its path; `end` says which.
+  void forget_end(const LiveSlot& held, const PathEnd& end);
   // Remembered beside memory.
   [[nodiscard]] std::uint64_t tokens() const { return tree_ ? tree_->counts().ghost_tokens : 0; }
   [[nodiscard]] std::vector<std::string> check() const;

@@ -50,6 +50,7 @@ struct LiveSlot {
   bool tool_call = false;    // its answer called a tool
   bool newcomer = false;     // most of it had to be read
   bool one_off = false;      // nobody is likely to come back to it (plan/one_offs.h)
+  TokenPos own_from = 0;     // behind this place of its latest prompt it goes on in its own way
   TokenPos offered = 0;      // of this much, memory was given a state while idle, or declined
   // While a request is at work:
   TokenSpan prompt;

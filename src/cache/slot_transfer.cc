@@ -45,6 +45,7 @@ Result<void> SlotTransfer::bring_in(SlotId slot, const SlotState& state) {
   held.tokens = state.tokens;
   held.keys = state.keys;
   held.exact = state.exact;
+  held.own_from = state.length();
   core_.slots.begin_run(slot);
   held.tool_call = false;
   seen_.note(held);
@@ -67,9 +68,26 @@ TokenPos SlotTransfer::erase(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.erase(slot); });
   CHECK(core_.slots[slot].idle());
   const TokenPos length = core_.slots[slot].length();
+  if (length > 0) forget_conversation(core_.slots[slot], slot);
   core_.engine.clear(slot);
   live_.forget(slot);
   return length;
+}
+
+// Other slots may go on from a part of it.
+void SlotTransfer::forget_conversation(const LiveSlot& held, SlotId slot) {
+  const TokenSpan keys = core_.slots.keys(held);
+  PathEnd end{held.space, Tokens(keys.begin(), keys.end()), held.own_from, 0};
+  for (const SlotId other : core_.slots.all()) {
+    const LiveSlot& beside = core_.slots[other];
+    if (other == slot || beside.space != held.space) continue;
+    const TokenSpan theirs = beside.idle() ? core_.slots.keys(beside) : beside.prompt_keys;
+    end.keep = std::max(end.keep, common_prefix(theirs, keys));
+  }
+  seen_.forget_end(held, end);
+  end.keep = std::max(end.keep, core_.memory.room.forget_end(end));
+  core_.ends.forget_end(end);
+  if (core_.lower != nullptr) core_.lower->forget_end(std::move(end));
 }
 
 }  // namespace holdfast::cache

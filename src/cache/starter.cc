@@ -164,6 +164,7 @@ void Starter::take_over(const Start& start, const StartChoice& choice) {
   }
   held.space = prompt.space;
   held.end = prompt.end;
+  held.own_from = prompt.header_end.value_or(length_of(prompt.tokens));
   core_.slots.begin_run(start.slot);
   held.tool_call = false;
   held.one_off = prompt.one_off;

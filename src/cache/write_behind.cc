@@ -34,6 +34,11 @@ void WriteBehind::forget_waiting(const std::optional<SpaceKey>& only) {
   paths_.clear(only);
 }
 
+void WriteBehind::forget_waiting(const PathEnd& end) {
+  const MutexLock lock(mutex_);
+  paths_.forget(end);
+}
+
 void WriteBehind::hurry() {
   const MutexLock lock(mutex_);
   hurry_ = true;
@@ -108,6 +113,12 @@ void WriteBehind::clear_store(const std::optional<SpaceKey>& only) {
   }
   const MutexLock lock(mutex_);
   published_.left_by_clear = std::move(left);
+}
+
+void WriteBehind::forget_stored(const PathEnd& end) {
+  writer_.drop(end);
+  store_.drop_end(end);
+  publish();
 }
 
 void WriteBehind::publish() {

@@ -55,6 +55,7 @@ class WriteBehind {
   void persist(KeptPath path);
   // What has not been begun is not written; of all spaces, or of one.
   void forget_waiting(const std::optional<SpaceKey>& only = std::nullopt);
+  void forget_waiting(const PathEnd& end);  // of one conversation
   // From now on paths need not rest, and nothing is paced.
   void hurry();
   void set_busy(bool busy) { busy_ = busy; }
@@ -72,6 +73,8 @@ class WriteBehind {
   // Nothing of what was begun is written any more, and the store drops all that it has; or what is
   // of one space. What it leaves is told by status().
   void clear_store(const std::optional<SpaceKey>& only);
+  // The same of what one conversation has for itself.
+  void forget_stored(const PathEnd& end);
   // Nothing of what was begun is written any more, and what these spaces have is not offered.
   void distrust(const std::set<SpaceKey>& spaces, const std::string& why);
   // Tells everyone how things stand.

@@ -69,6 +69,26 @@ OptionKind rope_scale(float& freq_scale) {
           "from the model"};
 }
 
+OptionKind load_mode(ModelOptions& o) {
+  return {"one of auto, none, mmap, mlock, mmap+mlock", [&o](std::string_view text) {
+            const bool known = text == "auto" || text == "none" || text == "mmap" ||
+                               text == "mlock" || text == "mmap+mlock";
+            if (known) o.mmap = text != "none" && text != "mlock";
+            if (known) o.mlock = text.ends_with("mlock");
+            return known;
+          }};
+}
+
+// Pretended drafts are as long as asked for, so that two runs can be compared.
+OptionKind pretence(DraftOptions& o) {
+  OptionKind kind = items(o.synthetic, ",", number_up_to(1), "probabilities such as 0.8,0.7,0.6");
+  kind.set = [set = kind.set, &o](std::string_view text) {
+    o.adaptive = false;
+    return set(text);
+  };
+  return kind;
+}
+
 OptionKind pooling(std::optional<engine::Pooling>& field) {
   return with_default(
       choice<std::optional<engine::Pooling>>(field, {{"none", engine::Pooling::kNone},
@@ -96,6 +116,8 @@ OptionGroup model_group(ModelOptions& o) {
        "LLAMA_ARG_MMAP"},
       {"--mlock / --no-mlock", "", flag(o.mlock),
        "Keep the model in RAM; the system may not swap it out.", "LLAMA_ARG_MLOCK"},
+      {"-lm, --load-mode", "MODE", load_mode(o),
+       "The same two in one: auto, none, mmap, mlock or mmap+mlock.", "LLAMA_ARG_LOAD_MODE"},
       {"--warmup / --no-warmup", "", flag(o.warmup),
        "Run the model once at the start, so that the first request is not slower.",
        "LLAMA_ARG_WARMUP"},
@@ -206,20 +228,23 @@ OptionGroup speculation_group(DraftOptions& o) {
       {"--draft-max, --draft, --draft-n, --spec-draft-n-max", "N",
        with_default(tokens(o.max, 0, 64), "3, with n-grams 8"),
        "The longest draft. A recurrent model keeps one more state for each of its tokens, where it "
-       "can.", "LLAMA_ARG_SPEC_DRAFT_N_MAX"},
+       "can.", "LLAMA_ARG_SPEC_DRAFT_N_MAX, LLAMA_ARG_DRAFT_MAX"},
       {"--draft-min, --draft-n-min, --spec-draft-n-min", "N", tokens(o.min, 0, 64),
-       "Shorter drafts are not tried.", "LLAMA_ARG_SPEC_DRAFT_N_MIN"},
+       "Shorter drafts are not tried.", "LLAMA_ARG_SPEC_DRAFT_N_MIN, LLAMA_ARG_DRAFT_MIN"},
       {"--draft-p-min, --spec-draft-p-min", "P", real(o.p_min, 0.0, 1.0),
        "A draft ends before a token less likely than this.", "LLAMA_ARG_SPEC_DRAFT_P_MIN"},
       {"--draft-adaptive / --no-draft-adaptive", "", flag(o.adaptive),
        "Draft less, or nothing, while that is faster. Off: always as much as --draft-max."},
-      {"-ngld, --draft-gpu-layers, --gpu-layers-draft, --spec-draft-ngl", "N|auto|all",
+      {"-ngld, --gpu-layers-draft, --n-gpu-layers-draft, --spec-draft-ngl", "N|auto|all",
        gpu_layers(o.gpu_layers), "Layers of the draft model kept on the GPU.",
        "LLAMA_ARG_N_GPU_LAYERS_DRAFT"},
+      {"--draft-gpu-layers", "N|auto|all", gpu_layers(o.gpu_layers), "The same."},
       {"--spec-synth-rates", "P,P,...",
-       items(o.synthetic, ",", number_up_to(1), "probabilities such as 0.8,0.7,0.6"),
+       pretence(o),
        "For benchmarks of models with random weights only: takes drafted tokens with these "
-       "probabilities, by their place, whatever the model says. Answers are then meaningless."},
+       "probabilities, by their place, whatever the model says. Answers are then meaningless, and "
+       "drafts as long as --draft-max unless --draft-adaptive follows.",
+       "LLAMA_ARG_SPEC_SYNTH_RATES"},
       {"--spec-type", "TYPE", spec_type(o.source),
        "The same as --spec, in llama-server's words: none, draft-mtp, draft-simple, ngram-simple "
        "...", "LLAMA_ARG_SPEC_TYPE"},

@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "cli/option_groups.h"
 
@@ -35,6 +37,65 @@ OptionKind template_kwargs(std::map<std::string, std::string>& field) {
           }};
 }
 
+OptionKind effort(std::map<std::string, std::string>& kwargs) {
+  return {"a word such as low, medium or high", [&kwargs](std::string_view text) {
+            kwargs["reasoning_effort"] =
+                nlohmann::json(std::string(text))
+                    .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+            return !text.empty();
+          }};
+}
+
+OptionKind template_flag(std::map<std::string, std::string>& kwargs, const std::string& name) {
+  return {"on or off", [&kwargs, name](std::string_view text) {
+            const auto truth = truth_of(text);
+            if (truth) kwargs[name] = *truth ? "true" : "false";
+            return truth.has_value();
+          }};
+}
+
+// Each takes the place of the model's own from the first on; "none" is none.
+OptionKind breakers(std::vector<std::string>& field) {
+  auto first = std::make_shared<bool>(true);
+  return {"a text", [&field, first](std::string_view text) {
+            if (std::exchange(*first, false)) field.clear();
+            if (text == "none") return field.clear(), true;
+            field.emplace_back(text);
+            return !text.empty();
+          }};
+}
+
+// "15043+1", "15043-100"
+OptionKind bias(std::vector<std::pair<Token, float>>& field) {
+  return {"a token's id and a bias, such as 15043+1 or 15043-1", [&field](std::string_view text) {
+            const auto sign = text.find_first_of("+-");
+            if (sign == std::string_view::npos) return false;
+            const auto token = number_of<Token>(std::string(text.substr(0, sign)));
+            const std::size_t begin = text[sign] == '+' ? sign + 1 : sign;
+            const auto value = number_of<float>(std::string(text.substr(begin)));
+            if (!token || *token < 0 || !value) return false;
+            field.emplace_back(*token, *value);
+            return true;
+          }};
+}
+
+// llama.cpp's letters for its samplers.
+OptionKind sampler_letters(std::vector<std::string>& field) {
+  return {"letters of e d s k y p m x t", [&field](std::string_view text) {
+            static const std::map<char, std::string> kNames = {
+                {'e', "penalties"}, {'d', "dry"},   {'s', "top_n_sigma"},
+                {'k', "top_k"},     {'y', "typ_p"}, {'p', "top_p"},
+                {'m', "min_p"},     {'x', "xtc"},   {'t', "temperature"}};
+            field.clear();
+            for (const char letter : text) {
+              const auto name = kNames.find(letter);
+              if (name == kNames.end()) return false;
+              field.push_back(name->second);
+            }
+            return !field.empty();
+          }};
+}
+
 }  // namespace
 
 // clang-format off
@@ -55,6 +116,19 @@ OptionGroup chat_group(ServeOptions& o) {
        word(o.chat.reasoning_format, {"auto", "none", "deepseek", "deepseek-legacy"}),
        "Where thoughts go. deepseek: reasoning_content; none: left in the text; deepseek-legacy: "
        "both; auto: as the model needs.", "LLAMA_ARG_THINK"},
+      {"--reasoning-effort", "EFFORT", effort(o.chat.template_kwargs),
+       "How much a model thinks, where its template can say so: low, medium, high ...",
+       "LLAMA_ARG_REASONING_EFFORT"},
+      {"--reasoning-preserve / --no-reasoning-preserve", "",
+       template_flag(o.chat.template_kwargs, "preserve_reasoning"),
+       "Show the model the thoughts of all its answers, where its template can.",
+       "LLAMA_ARG_REASONING_PRESERVE"},
+      {"--reasoning-budget-message", "TEXT", any_text(o.sampling.reasoning_budget_message),
+       "What is written before the end of thoughts that --reasoning-budget cuts off.",
+       "LLAMA_ARG_THINK_BUDGET_MESSAGE"},
+      {"--prefill-assistant / --no-prefill-assistant", "", flag(o.chat.prefill_assistant),
+       "Go on with a final assistant message rather than answer it, where a request does not say.",
+       "LLAMA_ARG_PREFILL_ASSISTANT"},
       {"--reasoning-budget", "N", tokens(o.sampling.reasoning_budget_tokens, -1),
        "Most tokens of thinking; 0: none, -1: no limit.", "LLAMA_ARG_THINK_BUDGET"},
       {"-n, --predict, --n-predict", "N", tokens(o.chat.predict, -1),
@@ -105,6 +179,13 @@ OptionGroup sampling_group(engine::SamplingParams& o) {
       {"--mirostat-lr", "X", real(o.mirostat_eta, 0), "Mirostat's learning rate."},
       {"--samplers", "LIST", list(o.samplers, ListMode::kReplace, ";"),
        "Samplers in order, with semicolons, as in top_k;top_p;temperature."},
+      {"--sampler-seq, --sampling-seq", "LETTERS", sampler_letters(o.samplers),
+       "The same by their letters, as in edskypmxt."},
+      {"--dry-sequence-breaker", "TEXT", breakers(o.dry_sequence_breakers),
+       "What ends a sequence for DRY, in place of the usual ones; repeat it for several. none: "
+       "nothing does."},
+      {"-l, --logit-bias", "TOKEN+BIAS", bias(o.logit_bias),
+       "Make a token likelier or less likely, as in 15043+1 or 15043-1; repeat it for several."},
       {"--ignore-eos / --no-ignore-eos", "", flag(o.ignore_eos),
        "Go on after the end of the answer."},
   }};

@@ -14,6 +14,14 @@ OptionKind verbose(env::LogLevel& field) {
           }};
 }
 
+OptionKind json_lines(env::LogFormat& field) {
+  return {"on or off", [&field](std::string_view text) {
+            const auto truth = truth_of(text);
+            if (truth) field = *truth ? env::LogFormat::kJson : env::LogFormat::kText;
+            return truth.has_value();
+          }};
+}
+
 OptionKind path_prefix(std::string& field) {
   return {"a path such as /llm, without a slash at its end", [&field](std::string_view text) {
             if (!text.starts_with('/') || text.ends_with('/')) return false;
@@ -57,6 +65,12 @@ OptionGroup server_group(ServerOptions& o) {
        "page is at /llm/.",
        "LLAMA_ARG_API_PREFIX"},
       {"--slots / --no-slots", "", flag(o.slots), "Answer GET /slots.", "LLAMA_ARG_ENDPOINT_SLOTS"},
+      {"--props", "", flag(o.props),
+       "Answer POST /props. As with llama-server, there is nothing that it could change.",
+       "LLAMA_ARG_ENDPOINT_PROPS"},
+      {"--sse-ping-interval", "SECONDS", whole(o.ping_s, -1, 3600),
+       "How long a stream stays silent before it shows that it is alive; -1: it never does.",
+       "LLAMA_ARG_SSE_PING_INTERVAL"},
       {"-to, --timeout", "SECONDS", whole(o.timeout_s, 0, 7 * 86400),
        "Longest time for one request, waiting included; 0: no limit.", "LLAMA_ARG_TIMEOUT"},
       {"--queue-max", "N", whole(o.queue_max, 0, 1'000'000),
@@ -83,7 +97,9 @@ OptionGroup log_group(ServeOptions& o) {
        choice(o.log.level, {{"debug", env::LogLevel::kDebug}, {"info", env::LogLevel::kInfo},
        {"warn", env::LogLevel::kWarn}, {"error", env::LogLevel::kError}}),
        "debug, info, warn or error."},
-      {"-v, --verbose", "", verbose(o.log.level), "The same as --log-level debug."},
+      {"-v, --verbose, --log-verbose", "", verbose(o.log.level), "The same as --log-level debug."},
+      {"--log-jsonl / --no-log-jsonl", "", json_lines(o.log.format),
+       "The same as --log-format json.", "LLAMA_ARG_LOG_JSONL"},
       {"--log-format", "FORMAT",
        choice(o.log.format, {{"text", env::LogFormat::kText}, {"json", env::LogFormat::kJson}}),
        "text for people, json for programs."},
@@ -96,7 +112,7 @@ OptionGroup log_group(ServeOptions& o) {
       {"--record-private", "", flag(o.log.record_private),
        "Record no token id and no text: only lengths, times, and where prompts agree. Enough to "
        "reproduce every decision, and fit to be sent to others."},
-      {"-h, --help", "", flag(o.show_help), "This text.", "", "", Support::kCommandLineOnly},
+      {"-h, --help, --usage", "", flag(o.show_help), "This text.", "", "", Support::kCommandLineOnly},
       {"--version", "", flag(o.show_version), "The version.", "", "", Support::kCommandLineOnly},
   }};
 }

@@ -149,6 +149,8 @@ struct ServerOptions {
   std::vector<std::string> cors_origins;   // none: pages of other origins are refused
   bool ui = true;                          // the page at GET /
   bool slots = true;                       // GET /slots
+  bool props = false;                      // POST /props
+  int ping_s = 5;                          // a silent stream's signs of life; -1: none
   std::string api_prefix;                  // HttpServerOptions::path_prefix
   int timeout_s = 3600;                    // of one request, queue included; 0: none
   int queue_max = 256;
@@ -180,6 +182,7 @@ struct ChatServingOptions {
   std::string reasoning_format = "auto";
   OnOffAuto reasoning = OnOffAuto::kAuto;  // enable_thinking where a request is silent
   TokenPos predict = -1;                   // -1: as many as the context holds
+  bool prefill_assistant = true;           // a final assistant message is continued
   bool keep_attribution = false;           // Claude Code's line before its system prompt
 };
 

@@ -78,6 +78,11 @@ api::ApiOptions api_options(const ServeOptions& options) {
   return api;
 }
 
+// Nobody waits for a day.
+std::chrono::milliseconds ping_every(const ServerOptions& server) {
+  return server.ping_s > 0 ? std::chrono::seconds(server.ping_s) : std::chrono::hours(24);
+}
+
 api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::LoadedModel& model) {
   api::ChatDefaults defaults;
   defaults.sampling = options.sampling;
@@ -85,6 +90,7 @@ api::ChatDefaults chat_defaults(const ServeOptions& options, const llama::Loaded
   defaults.template_kwargs = options.chat.template_kwargs;
   defaults.max_tokens = options.chat.predict;
   defaults.verbose = options.log.level == env::LogLevel::kDebug;
+  defaults.prefill_assistant = options.chat.prefill_assistant;
   defaults.timeout = std::chrono::seconds(options.server.timeout_s);
   defaults.vocabulary = static_cast<Token>(model.text->card().vocabulary);
   if (model.companion != nullptr) defaults.companion = model.companion->name();

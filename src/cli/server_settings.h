@@ -2,6 +2,7 @@
 // (For the engine: engine_settings.h.)
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "api/api_server.h"
@@ -18,6 +19,8 @@ namespace holdfast::cli {
 // "http://127.0.0.1:8080 and /run/holdfast.sock"
 [[nodiscard]] std::string addresses_of(const ServerOptions& server, std::uint16_t port);
 [[nodiscard]] api::ApiOptions api_options(const ServeOptions& options);
+// How often a silent stream shows that it is alive.
+[[nodiscard]] std::chrono::milliseconds ping_every(const ServerOptions& server);
 [[nodiscard]] api::ChatDefaults chat_defaults(const ServeOptions& options,
                                               const llama::LoadedModel& model);
 

@@ -49,7 +49,9 @@ struct SamplingParams {
   std::optional<int> top_logprobs;
   // They are those after sampling: of the tokens that could have been chosen, and no others.
   bool post_sampling_probs = false;
-  int reasoning_budget_tokens = -1;  // -1: no limit
+  int reasoning_budget_tokens = -1;      // -1: no limit
+  std::string reasoning_budget_message;  // written before the end of thoughts that are cut off
+  bool reasoning_control = false;        // thoughts may be ended while they are written
 };
 
 struct TokenLogprob {
@@ -75,6 +77,9 @@ class Sampler {
   // that a grammar cannot go on; the generation ends there.
   [[nodiscard]] virtual Result<void> accept(Token token) = 0;
   [[nodiscard]] virtual std::uint32_t seed() const = 0;
+  // From the next token on the model is made to end its thoughts. False: it writes none now, or the
+  // parameters did not ask for reasoning_control.
+  virtual bool end_thoughts() { return false; }
 };
 
 }  // namespace holdfast::engine

@@ -223,6 +223,7 @@ class RecordedBelow final : public cache::ColdTier {
   }
   void persist(cache::KeptPath path) override { inner_.persist(std::move(path)); }
   void clear(const std::optional<SpaceKey>& only) override { inner_.clear(only); }
+  void forget_end(PathEnd end) override { inner_.forget_end(std::move(end)); }
   void distrust(SpaceKey space, const std::string& why) override { inner_.distrust(space, why); }
 
  private:

@@ -150,6 +150,7 @@ class ReplayBelow final : public cache::ColdTier {
   }
   void persist(cache::KeptPath) override {}
   void clear(const std::optional<SpaceKey>&) override {}
+  void forget_end(PathEnd) override {}
   void distrust(SpaceKey, const std::string&) override {}
 
  private:

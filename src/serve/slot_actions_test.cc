@@ -167,7 +167,7 @@ TEST_P(Slots, ARestoredSlotIsKeptInMemoryWhenItIsTaken) {
   EXPECT_EQ(receipt.restored, saved->state.length());
 }
 
-TEST_P(Slots, EraseEmptiesTheSlotAndNothingElse) {
+TEST_P(Slots, EraseEmptiesTheSlotAndNoOther) {
   Bench bench(fake(), scheduling(deterministic(), 0));
   const std::string second = kFirst + bench.run(kFirst) + asking("and the moon?");
   const TokenPos held = bench.scheduler.status().slots[0].tokens_held;
@@ -176,6 +176,30 @@ TEST_P(Slots, EraseEmptiesTheSlotAndNothingElse) {
   EXPECT_EQ(*erase(bench, 1), 0);
   EXPECT_EQ(bench.scheduler.status().slots[0].tokens_held, 0);
   EXPECT_EQ(run(bench, second).restored, 0);
+}
+
+// In memory it was known from the system message on.
+TEST_P(Slots, AnErasedConversationIsReadAgainButForWhatOthersBeginWith) {
+  Bench bench(fake(), scheduling(deterministic()));
+  const std::string other = kSystem + "<s>user: something else, of mountains</s><s>";
+  const auto in_slot = [&](const std::string& prompt, int slot) {
+    GenerateRequest request = bench.request(prompt);
+    request.slot = SlotId{slot};
+    const auto recorder = bench.submit(std::move(request));
+    bench.turn_until_ended(*recorder);
+    return recorder->text_;
+  };
+  const std::string second = kFirst + in_slot(kFirst, 0) + asking("and the moon?");
+  const std::string third = other + in_slot(other, 1) + asking("higher?");
+  ASSERT_TRUE(erase(bench, 0).ok());
+  const TokenPos shared = length_of(bench.text.tokenize(kSystem + "<s>user: ", true, true));
+  const TokenPos after = run(bench, second).restored;
+  EXPECT_LE(after, shared) << "no more than both begin with";
+  EXPECT_GT(run(bench, third).restored, shared) << "the other goes on as before";
+  ASSERT_TRUE(erase(bench, 0).ok());
+  ASSERT_TRUE(erase(bench, 1).ok());
+  if (deterministic()) return;  // what earlier turns ended with has keys of its own
+  EXPECT_EQ(bench.scheduler.cache_commands().status().resident, 0U);
 }
 
 TEST_P(Slots, AnEmptySlotIsNotSaved) {

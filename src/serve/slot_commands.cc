@@ -73,6 +73,24 @@ void SlotCommands::erase(SlotAsk ask, Answer<TokenPos> answer) {
   enqueue({ask, command_of(std::move(answer), std::move(work))});
 }
 
+void SlotCommands::end_thoughts(const std::string& response, const std::string& tenant,
+                                Answer<bool> answer) {
+  const auto end = [this, response, tenant, answer] {
+    bool found = false;
+    bool ended = false;
+    for (const Slot& slot : core_.slots) {
+      if (slot.idle()) continue;
+      const GenerateRequest& request = slot.job->input;
+      if (request.response != response || request.tenant != tenant) continue;
+      found = true;
+      ended = request.sampler->end_thoughts() || ended;
+    }
+    if (found) return answer(ended);
+    answer(Error{ErrorCode::kNotFound, "No answer of this id is being written.", "id"});
+  };
+  if (!inbox_.post(end)) answer(stopping_error());
+}
+
 cache::SlotLimits SlotCommands::limits(SpaceKey space) const {
   cache::SlotLimits limits;
   limits.space = space;

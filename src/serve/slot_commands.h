@@ -1,12 +1,13 @@
-// SlotCommands: what is asked of a slot by itself - save, restore, erase.
+// SlotCommands: what is asked of a slot by itself - save, restore, erase; and of those that write,
+// to end their thoughts.
 //
 // Each is done at the beginning of the first round in which the slot is idle, before another
-// request takes it.
+// request takes it; the last one at once.
 //
 // Invariants, verified by check():
 //   SLOTCMD-1  at most kWaitingMax commands wait, because each may hold a whole state
 //
-// save(), restore(), erase() and limits(): any thread. The rest: the scheduler's.
+// save(), restore(), erase(), end_thoughts() and limits(): any thread. The rest: the scheduler's.
 #pragma once
 
 #include <atomic>
@@ -60,6 +61,9 @@ class SlotCommands {
                Answer<SlotBrought> answer);
   // Empties a slot; the answer is how many tokens it held. kNotFound: they are another's.
   void erase(SlotAsk ask, Answer<TokenPos> answer);
+  // Makes an answer that is being written go on from its thoughts to its text. Told is whether it
+  // does; kNotFound: none of this response's and tenant's is being written.
+  void end_thoughts(const std::string& response, const std::string& tenant, Answer<bool> answer);
   // What states may be restored.
   [[nodiscard]] cache::SlotLimits limits(SpaceKey space) const;
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "state/path_end.h"
 #include "tier/blob.h"
 #include "tier/blob_index.h"
 
@@ -137,6 +138,8 @@ class BlobStore {
 
   // Drops what is held of this space. False: nothing of it stays.
   [[nodiscard]] virtual bool drop_space(SpaceKey space) = 0;
+  // Drops what a conversation has for itself; what other paths need stays. A reader drops nothing.
+  virtual void drop_end(const PathEnd& end) = 0;
 
   // They were useful now.
   virtual void touch(std::span<const BlobKey> keys, std::int64_t now_ms) = 0;

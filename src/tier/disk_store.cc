@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "tier/folder_format.h"
+#include "tier/store_match.h"
 
 namespace holdfast::tier {
 
@@ -139,6 +140,34 @@ bool DiskStore::drop_space(SpaceKey space) {
     bytes += blob.bytes;
   }
   return !keys.empty() && (!writes() || shelf_.drop(keys, bytes) < bytes);
+}
+
+// A blob that others need a part of stays whole. Another end of the same prompt goes as far as the
+// path leads to it; what lies further on cannot be reached any more, and is evicted in time.
+void DiskStore::drop_end(const PathEnd& end) {
+  if (!writes()) return;
+  PathNamer names(end.space);
+  names.append(end.keys);
+  const auto anchors = names.anchors();
+  const auto entries = shelf_.index.along(end.space, anchors);
+  if (!entries) return;
+  const auto agreed = [&](const BlobPath& path) { return agreed_end(path, end.keys, anchors); };
+  TokenPos shared = end.keep;
+  for (const IndexEntry& entry : *entries) {
+    const TokenPos parts = agreed(entry.facts.path);
+    if (parts < entry.facts.path.range.end && parts < end.own) shared = std::max(shared, parts);
+  }
+  std::vector<BlobKey> keys;
+  ByteCount bytes = 0;
+  for (const IndexEntry& entry : *entries) {
+    const BlobPath& path = entry.facts.path;
+    const bool place = entry.facts.kind == BlobKind::kPlace;
+    const bool ours = agreed(path) > shared && (place || path.range.begin >= shared);
+    if (!ours) continue;
+    keys.push_back(entry.facts.key);
+    bytes += entry.facts.bytes;
+  }
+  if (!keys.empty()) (void)shelf_.drop(keys, bytes);
 }
 
 void DiskStore::touch(std::span<const BlobKey> keys, std::int64_t now_ms) {

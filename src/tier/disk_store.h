@@ -95,6 +95,7 @@ class DiskStore final : public BlobStore {
   [[nodiscard]] Result<PlaceBlob> load(const StoreMatch& match, const PlaceHit& hit) override;
   void distrust(SpaceKey space, const std::string& why) override { shelf_.distrust(space, why); }
   [[nodiscard]] bool drop_space(SpaceKey space) override;
+  void drop_end(const PathEnd& end) override;
   void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override;
   void revalue(std::span<const BlobWorth> worths, Moment moment) override;
   ByteCount shrink_to(ByteCount bytes, std::int64_t now_ms) override;

@@ -55,6 +55,7 @@ class LastingFolder final : public BlobStore {
   }
   void distrust(SpaceKey space, const std::string& why) override { folder_->distrust(space, why); }
   [[nodiscard]] bool drop_space(SpaceKey space) override { return folder_->drop_space(space); }
+  void drop_end(const PathEnd& end) override { folder_->drop_end(end); }
   void touch(std::span<const BlobKey> keys, std::int64_t now_ms) override {
     folder_->touch(keys, now_ms);
   }

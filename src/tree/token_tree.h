@@ -60,6 +60,7 @@
 #include <vector>
 
 #include "state/extent_block.h"
+#include "state/path_end.h"
 #include "state/snapshot.h"
 #include "tree/conversations.h"
 #include "tree/match.h"
@@ -165,9 +166,9 @@ class TokenTree {
   // Forgets the oldest leaves of the ghost until it has at most `tokens_max`
   // tokens. Returns how many tokens were forgotten.
   std::uint64_t trim_ghost(std::uint64_t tokens_max);
-  // Drops all bytes of one space and forgets its tokens. Returns the bytes freed.
-  // REQUIRES: nothing of it is pinned.
-  ByteCount forget_space(SpaceKey space);
+  // Forgets what a conversation has for itself, or all of a space: bytes, tokens and notes. What is
+  // pinned stays, with all above it. Returns how much of the path is still known.
+  TokenPos forget_end(const PathEnd& end);
 
   // -- count, all O(1) ---------------------------------------------------------
   [[nodiscard]] const ByteTotals& bytes(ByteKind kind) const;

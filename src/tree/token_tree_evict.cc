@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "tree/token_tree.h"
 #include "tree/tree_core.h"
+#include "tree/walk.h"
 
 namespace holdfast::tree {
 
@@ -14,6 +15,30 @@ Node* next_newer(Held held, const Node& node) {
 NodeId first_unpinned(Held held, Node* node) {
   while (node && node->pins > 0) node = next_newer(held, *node);
   return node ? node->id : NodeId{};
+}
+
+// The rows of a leaf end with it, so that no ghost is parted from it below.
+void forget_leaf(TreeCore& core, Node& leaf) {
+  if (leaf.state.snapshot) core.states().detach(leaf);
+  if (!leaf.state.row.empty()) core.states().drop_rows(leaf, 0);
+  core.remove_leaf(leaf);
+}
+
+// A leaf that belongs to this end of a path and to no other path; null: none.
+Node* leaf_of(Node& root, const PathEnd& end) {
+  Node* last = &root;   // whose edge was followed whole
+  Node* own = nullptr;  // the first one that reaches the conversation's own part
+  const auto known = walk(&root, end.keys, [&](Node& node) {
+    last = &node;
+    if (own == nullptr && node.end >= end.own) own = &node;
+  });
+  if (own == nullptr && !known.at_end() && known.position >= end.own) own = known.node;
+  Node* at = own != nullptr ? own : last;
+  const bool all = end.whole_space();
+  const bool alone = own != nullptr || (at->children.empty() && known.at_end() && !at->is_root());
+  if (!(all || alone) || at->pins > 0 || at->begin() < end.keep) return nullptr;
+  while (!at->children.empty()) at = at->children.all().begin()->node;
+  return at;
 }
 
 }  // namespace
@@ -74,17 +99,14 @@ std::uint64_t TokenTree::trim_ghost(std::uint64_t tokens_max) {
   return before - core_->nodes().token_count();
 }
 
-ByteCount TokenTree::forget_space(SpaceKey space) {
-  const ByteCount before = bytes().resident;
-  while (const Node* const root = core_->nodes().find_root(space)) {
-    Node* leaf = root->children.all().begin()->node;
-    while (!leaf->children.empty()) leaf = leaf->children.all().begin()->node;
-    // The rows of a leaf end with it, so that no ghost is parted from it below.
-    if (leaf->state.snapshot) core_->states().detach(*leaf);
-    if (!leaf->state.row.empty()) core_->states().drop_rows(*leaf, 0);
-    core_->remove_leaf(*leaf);
+// What is left is joined as leaves go, so each is looked for anew.
+TokenPos TokenTree::forget_end(const PathEnd& end) {
+  for (;;) {
+    Node* const root = core_->nodes().find_root(end.space);
+    Node* const leaf = root != nullptr ? leaf_of(*root, end) : nullptr;
+    if (leaf == nullptr) return match(end.space, end.keys).matched;
+    forget_leaf(*core_, *leaf);
   }
-  return before - bytes().resident;
 }
 
 }  // namespace holdfast::tree

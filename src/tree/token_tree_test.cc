@@ -265,12 +265,12 @@ TEST_F(ForgetSpace, ForgetsAllOfOneSpaceAndNothingOfAnother) {
   EXPECT_EQ(tree.conversations(10, SpaceKey{7, 9}).count, 0U) << "it holds no bytes";
   EXPECT_EQ(tree.conversations(10, kSpace).count, tree.conversations(10).count);
   EXPECT_GT(held, 0U);
-  EXPECT_EQ(tree.forget_space(kSpace), held);
+  EXPECT_EQ(tree.forget_end({.space = kSpace}), 0);
   expect_sound(tree);
   EXPECT_EQ(tree.bytes().resident, 0U);
   EXPECT_EQ(tree.match(kSpace, letters(path)).matched, 0);
   EXPECT_EQ(tree.match(SpaceKey{7, 9}, other).matched, length_of(other));
-  EXPECT_EQ(tree.forget_space(kSpace), 0U) << "there is nothing left";
+  EXPECT_EQ(tree.forget_end({.space = kSpace}), 0) << "there is nothing left";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Mutated bodies of Anthropic's and OpenAI's newer endpoints, through a running server: each is
+// Mutated bodies of Anthropic's, OpenAI's newer and Ollama's endpoints, through a running server: each is
 // answered, and what is refused is refused in the client's own shape. MUTATIONS says how many
 // bodies of each endpoint (100,000 take some minutes), MUTATION_SEED which ones.
 import assert from 'node:assert/strict';
@@ -85,6 +85,9 @@ const shapes = {
     assert.ok(error.message.length > 0);
     assert.ok('param' in error && 'code' in error);
   },
+  ollama({ error }) {
+    assert.ok(typeof error === 'string' && error.length > 0);
+  },
 };
 
 // A script does not know about schemas and forced calls. Where a grammar does not allow its first
@@ -98,6 +101,8 @@ const endpoints = [
   ['/v1/messages/count_tokens', 'messages_request', shapes.anthropic],
   ['/v1/responses', 'responses_request', shapes.openai],
   ['/v1/responses/input_tokens', 'responses_request', shapes.openai],
+  ['/api/chat', 'ollama_request', shapes.ollama],
+  ['/api/generate', 'ollama_request', shapes.ollama],
 ];
 
 describe(`${count} mutated bodies, seed ${seed}`, () => {

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, tr
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
-import { holdfast, keepThoughts, pocketModel, startServer, temporaryFolder, useServer, withServer } from './server.mjs';
+import { eventually, holdfast, keepThoughts, pocketModel, startServer, temporaryFolder, useServer, withServer } from './server.mjs';
 import { ask, cachedOf, messageOf, stream, textOf, user } from './talk.mjs';
 
 const act = (server, slot, action, filename, headers) =>
@@ -97,6 +97,26 @@ describe('with a folder', () => {
       assert.equal(cachedOf(answer), saved[slot].n_saved);
       assert.equal(answer.cache_receipt.slot, 1 - slot);
     }
+  });
+
+  test('an erased conversation is read again, by this server and by the next', async () => {
+    const states = temporaryFolder();
+    const flags = ['--cache-dir', states, '--cache-rest', '0', '-np', '2'];
+    const line = 'Tell me all about the erased slot, please.';
+    await withServer(flags, async (server) => {
+      const first = await ask(server.client(), line, { id_slot: 1 });
+      assert.ok(cachedOf(await ask(server.client(), line, { id_slot: 1 })) > 0);
+      await eventually(async () => (await server.getJson('/cache')).disk.blobs > 0, 'states on disk');
+      assert.equal((await act(server, 1, 'erase')).status, 200);
+      const again = await ask(server.client(), line, { id_slot: 1 });
+      assert.equal(cachedOf(again), 0);
+      assert.equal(textOf(again), textOf(first));
+      await server.idle();
+      await act(server, 1, 'erase');
+    });
+    await withServer(flags, async (server) => {
+      assert.equal(cachedOf(await ask(server.client(), line)), 0, 'nor from disk');
+    });
   });
 
   test('erase empties a slot, and says how much it was', async () => {

@@ -74,7 +74,7 @@ LlamaReplyFormat::LlamaReplyFormat(common_chat_params rendered, const engine::Ch
   parser_.is_continuation = input.continue_final_message;
 }
 
-void LlamaReplyFormat::constrain(const llama_vocab* vocab, int reasoning_budget,
+void LlamaReplyFormat::constrain(const llama_vocab* vocab, const engine::SamplingParams& asked,
                                  common_params_sampling& params) const {
   if (!client_grammar_.empty()) {
     params.grammar = {COMMON_GRAMMAR_TYPE_USER, client_grammar_};
@@ -89,15 +89,19 @@ void LlamaReplyFormat::constrain(const llama_vocab* vocab, int reasoning_budget,
   }
   add_triggers(vocab, params);
   if (rendered_.thinking_end_tags.empty()) return;
-  params.reasoning_budget_tokens = reasoning_budget;
+  params.reasoning_budget_tokens = asked.reasoning_budget_tokens;
+  params.reasoning_control = asked.reasoning_control;
   params.reasoning_budget_start = common_tokenize(vocab, rendered_.thinking_start_tag, false, true);
   for (const std::string& tag : rendered_.thinking_end_tags) {
     if (!tag.empty())
       params.reasoning_budget_end.push_back(common_tokenize(vocab, tag, false, true));
   }
-  if (!params.reasoning_budget_end.empty()) {
-    params.reasoning_budget_forced = params.reasoning_budget_end.front();
-  }
+  if (params.reasoning_budget_end.empty()) return;
+  params.reasoning_budget_forced =
+      common_tokenize(vocab, asked.reasoning_budget_message, false, true);
+  const auto& end = params.reasoning_budget_end.front();
+  params.reasoning_budget_forced.insert(params.reasoning_budget_forced.end(), end.begin(),
+                                        end.end());
 }
 
 const char* LlamaReplyFormat::constraint_field() const {

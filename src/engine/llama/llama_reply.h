@@ -22,7 +22,7 @@ class LlamaReplyFormat final : public engine::ReplyFormat {
                    const llama_vocab* vocab);
 
   // Adds grammar, triggers and reasoning tags to sampling parameters.
-  void constrain(const llama_vocab* vocab, int reasoning_budget,
+  void constrain(const llama_vocab* vocab, const engine::SamplingParams& asked,
                  common_params_sampling& params) const;
 
   // The request's field that the constraint comes from.

@@ -112,7 +112,7 @@ bool picks_largest(const common_params_sampling& params) {
          params.penalty_repeat == 1.0F && params.penalty_freq == 0.0F &&
          params.penalty_present == 0.0F && params.dry_multiplier == 0.0F &&
          params.xtc_probability == 0.0F && params.typ_p >= 1.0F && params.logit_bias.empty() &&
-         params.grammar.empty() && params.reasoning_budget_tokens < 0;
+         params.grammar.empty() && params.reasoning_budget_tokens < 0 && !params.reasoning_control;
 }
 
 bool suppresses_tokens(const llama_vocab* vocab) {
@@ -151,7 +151,8 @@ LlamaSampler::LlamaSampler(common_sampler_ptr chain, std::unique_ptr<LlamaGramma
       grammar_(std::move(grammar)),
       only_largest_(only_largest),
       top_logprobs_(params.top_logprobs),
-      post_sampling_probs_(params.post_sampling_probs) {}
+      post_sampling_probs_(params.post_sampling_probs),
+      reasoning_control_(params.reasoning_control) {}
 
 LlamaSampler::~LlamaSampler() = default;
 
@@ -166,7 +167,7 @@ Result<std::unique_ptr<LlamaSampler>> LlamaSampler::create(const llama_model* mo
   if (auto order = set_sampler_order(params, chain_params); !order) return order.error();
   if (auto set = set_grammar(params, context.limits, chain_params); !set) return set.error();
   if (format != nullptr) {
-    format->constrain(vocab, params.reasoning_budget_tokens, chain_params);
+    format->constrain(vocab, params, chain_params);
   }
   const bool largest =
       picks_largest(chain_params) && !suppresses_tokens(vocab) && !params.post_sampling_probs;
@@ -196,6 +197,10 @@ Result<void> LlamaSampler::accept(Token token) {
 }
 
 std::uint32_t LlamaSampler::seed() const { return common_sampler_get_seed(chain_.get()); }
+
+bool LlamaSampler::end_thoughts() {
+  return reasoning_control_ && common_sampler_reasoning_budget_force(chain_.get());
+}
 
 Result<engine::Sampled> LlamaSampler::sample(llama_context* context, int row,
                                              std::span<const float> logits) {

@@ -29,6 +29,7 @@ class LlamaSampler final : public engine::Sampler {
   void accept_prompt(TokenSpan prompt) override;
   [[nodiscard]] Result<void> accept(Token token) override;
   [[nodiscard]] std::uint32_t seed() const override;
+  bool end_thoughts() override;
 
   // May be null.
   [[nodiscard]] const LlamaGrammar* grammar() const { return grammar_.get(); }
@@ -51,6 +52,7 @@ class LlamaSampler final : public engine::Sampler {
   bool only_largest_;                      // the chain is greedy and nothing changes the logits
   std::optional<int> top_logprobs_;
   bool post_sampling_probs_;
+  bool reasoning_control_;
 };
 
 }  // namespace holdfast::llama
