@@ -606,7 +606,7 @@ TEST(Api, APathBeyondThePrefixIsNotThere) {
 
 TEST(Api, WhatIsNotOfferedSaysSo) {
   TestServer server;
-  server.settings().shows_slots = false;
+  server.settings().open.slots = false;
   server.load();
   EXPECT_EQ(server.ask("GET", "/slots").status, 501);
   EXPECT_EQ(server.ask("POST", "/props", "{}").status, 501);

@@ -35,6 +35,12 @@ namespace holdfast::api {
   return {hash_bytes(bytes, 1), hash_bytes(bytes, 2)};
 }
 
+// What is answered only where the server was told so.
+struct OpenPages {
+  bool slots = true;   // GET /slots
+  bool props = false;  // POST /props
+};
+
 struct Backend {
   std::shared_ptr<const engine::TextModel> text;
   serve::Scheduler* scheduler = nullptr;
@@ -46,11 +52,10 @@ struct Backend {
   std::string model_name;            // what responses call it
   std::vector<std::string> aliases;  // further names
   std::vector<std::string> tags;     // what people call models like it; shown and no more
-  bool shows_slots = true;           // GET /slots
-  bool takes_props = false;          // POST /props
-  std::string build;                 // "holdfast 0.1.0"
-  std::string fingerprint;           // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
-  std::int64_t loaded_at = 0;        // Unix time
+  OpenPages open;
+  std::string build;           // "holdfast 0.1.0"
+  std::string fingerprint;     // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
+  std::int64_t loaded_at = 0;  // Unix time
   // How the engine stands now: it may be checked further while the server is idle.
   std::function<engine::EngineStanding()> engine = [] { return engine::EngineStanding{}; };
   ChatDefaults defaults;

@@ -191,7 +191,7 @@ HttpResponse health(const BackendSlot& slot, double worker_ms) {
 }
 
 HttpResponse change_props(const Backend& backend, const HttpRequest& request) {
-  if (!backend.takes_props) {
+  if (!backend.open.props) {
     return error_response(
         {ErrorCode::kUnsupported,
          "This server does not take changes of its properties. Start it with --props.", ""});
@@ -219,8 +219,8 @@ HttpResponse show_props(const Backend& backend) {
              {"model_path", card.path},
              {"model_ftype", card.file_type},
              {"modalities", {{"vision", false}, {"video", false}, {"audio", false}}},
-             {"endpoint_slots", backend.shows_slots},
-             {"endpoint_props", backend.takes_props},
+             {"endpoint_slots", backend.open.slots},
+             {"endpoint_props", backend.open.props},
              {"endpoint_metrics", true},
              {"chat_template", card.chat_template},
              {"chat_template_caps", std::move(caps)},
@@ -234,7 +234,7 @@ HttpResponse show_props(const Backend& backend) {
 }
 
 HttpResponse list_slots(const Backend& backend, const Asker& asker) {
-  if (!backend.shows_slots) {
+  if (!backend.open.slots) {
     return error_response(
         {ErrorCode::kUnsupported, "This server was started with --no-slots.", ""});
   }

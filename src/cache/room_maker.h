@@ -86,7 +86,7 @@ class RoomMaker {
   ByteCount clear(SpaceKey space);  // of one space
   // Drops the bytes of these nodes, and remembers their tokens. Returns the bytes freed.
   ByteCount drop_bytes(std::span<const tree::NodeId> nodes, tree::EvictionNote note);
-  TokenPos forget_end(const PathEnd& end) { return tree_.forget_end(end); }
+  TokenPos clear(const PathEnd& end) { return tree_.forget_end(end); }  // of one conversation
   // Drops all bytes, remembers the tokens, and takes no more: from now on it is as one with a
   // budget of 0.
   void retire(tree::Tick now);

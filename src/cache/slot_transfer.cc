@@ -85,7 +85,7 @@ void SlotTransfer::forget_conversation(const LiveSlot& held, SlotId slot) {
     end.keep = std::max(end.keep, common_prefix(theirs, keys));
   }
   seen_.forget_end(held, end);
-  end.keep = std::max(end.keep, core_.memory.room.forget_end(end));
+  end.keep = std::max(end.keep, core_.memory.room.clear(end));
   core_.ends.forget_end(end);
   if (core_.lower != nullptr) core_.lower->forget_end(std::move(end));
 }

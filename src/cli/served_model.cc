@@ -138,8 +138,8 @@ std::shared_ptr<const api::Backend> ServedModel::backend(
   backend->batch_tokens = options_.context.batch_size;
   backend->aliases = aliases;
   backend->tags = options_.model.tags;
-  backend->shows_slots = options_.server.slots;
-  backend->takes_props = options_.server.props;
+  backend->open.slots = options_.server.slots;
+  backend->open.props = options_.server.props;
   backend->keep_alive_every = ping_every(options_.server);
   backend->model_name =
       aliases.empty() ? model_.text->card().name : *std::ranges::min_element(aliases);
