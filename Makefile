@@ -3,11 +3,12 @@
 
 ENGINE ?= prebuilt
 ARGS ?=
+PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 export LLAMA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test agents peer-test soak build bench bench-gpu format lint asan tsan clean
+.PHONY: help run test agents peer-test soak build install package package-test docs bench bench-gpu format lint asan tsan clean
 
 help:
 	@echo "make run [ARGS='--port 9000']   build, then serve the pocket model on 127.0.0.1:8080"
@@ -16,6 +17,10 @@ help:
 	@echo "make peer-test                  llama-server's own tests against Holdfast, in 5 minutes (PEER='-k rerank': some of them)"
 	@echo "make soak HOURS=6 [SEED=1]      a server under mixed load, kills, a full disk and damaged files; does it grow?"
 	@echo "make build                      leaves build/holdfast"
+	@echo "make install [PREFIX=/usr/local] [DESTDIR=]   the program, its engine, man pages, completions"
+	@echo "make package                    a .deb and a .tar.gz in dist/"
+	@echo "make package-test               installs, runs, upgrades and removes them in a fresh Debian (as root, with debootstrap)"
+	@echo "make docs                       the documents as a site with search, in build/site"
 	@echo "make bench                      compare with llama-server on this machine (QUICK=1: in 10 minutes)"
 	@echo "make bench-gpu MODELS='A.gguf B.gguf'  the same on a card; without MODELS: random ones of 0.8B and 9B"
 	@echo "make format                     rewrite the sources with clang-format"
@@ -56,6 +61,25 @@ soak:
 	@scripts/setup.sh build test
 	$(call configure,release,holdfast)
 	@scripts/soak.sh build $(or $(HOURS),6) $(or $(SEED),1)
+
+install:
+	@scripts/setup.sh build
+	$(call configure,package,holdfast)
+	@DESTDIR="$(DESTDIR)" cmake --install build/package --prefix "$(PREFIX)"
+
+package:
+	@scripts/setup.sh build package
+	@scripts/package.sh "$(ENGINE)" "$(JOBS)"
+
+package-test: package
+	@scripts/setup.sh package package-test
+	@tests/package/run.sh
+	@tests/package/service.sh
+	@tests/package/container.sh
+
+docs:
+	@scripts/setup.sh docs
+	@scripts/docs.sh
 
 bench:
 	@scripts/setup.sh build test

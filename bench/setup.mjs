@@ -148,7 +148,7 @@ export function versions({ built, contestants: { llama } }) {
   // llama-server writes its version to stderr.
   const llamaVersion = output('sh', ['-c', `"${llama.program}" --version 2>&1`], { env });
   return {
-    holdfast: `${output(built.holdfast, ['--version'], { env }).split('\n')[0].replace(/^holdfast /, '')} (${gitState()})`,
+    holdfast: `${output(built.holdfast, ['--version'], { env }).split('\n')[0].replace(/^holdfast (\S+).*/, '$1')} (${gitState()})`,
     llama: /version: (.*)/.exec(llamaVersion)?.[1] ?? 'unknown',
     compiler: output(process.env.CXX || 'c++', ['--version']).split('\n')[0],
     engine: engineText(built.engine),

@@ -53,8 +53,8 @@ struct Backend {
   std::vector<std::string> aliases;  // further names
   std::vector<std::string> tags;     // what people call models like it; shown and no more
   OpenPages open;
-  std::string build;           // "holdfast 0.1.0"
-  std::string fingerprint;     // "b1234-abcdef holdfast 0.1.0": the engine's build and ours
+  std::string build;           // "holdfast 0.2.0"
+  std::string fingerprint;     // "b1234-abcdef holdfast 0.2.0": the engine's build and ours
   std::int64_t loaded_at = 0;  // Unix time
   // How the engine stands now: it may be checked further while the server is idle.
   std::function<engine::EngineStanding()> engine = [] { return engine::EngineStanding{}; };

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "env/crash_report.h"
+
 namespace holdfast::api {
 
 WorkerPool::WorkerPool(std::size_t workers) : jobs_(workers) {
@@ -28,6 +30,7 @@ void WorkerPool::post(WorkerJob job) {
 }
 
 void WorkerPool::work() {
+  const env::CrashStack stack;
   MutexLock lock(mutex_);
   while (true) {
     std::optional<WorkerJob> job = jobs_.take();

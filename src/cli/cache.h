@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_syntax.h"
 #include "cli/options.h"
 #include "state/parts.h"
 
@@ -42,6 +43,7 @@ struct CacheCommandOptions {
 // An Error is one sentence. The folder is as default_cache_dir() says where the line does not.
 [[nodiscard]] Result<CacheCommandOptions> parse_cache_options(std::span<const std::string> args,
                                                               const Environment& env);
+[[nodiscard]] CommandSyntax cache_syntax(CacheCommandOptions& o, bool& show_help);
 [[nodiscard]] std::string cache_help(int width = 80);
 
 // What a run of it needs of the world.

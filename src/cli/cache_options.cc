@@ -30,6 +30,8 @@ Option only_of(std::vector<std::string> commands, Option option) {
   return option;
 }
 
+}  // namespace
+
 // clang-format off
 CommandSyntax cache_syntax(CacheCommandOptions& o, bool& show_help) {
   return {
@@ -62,6 +64,8 @@ CommandSyntax cache_syntax(CacheCommandOptions& o, bool& show_help) {
                  "import want it stopped. The exit code is 1 when something failed or was damaged."};
 }
 // clang-format on
+
+namespace {
 
 Error unknown_action(const std::string& word) {
   std::vector<std::string> names;

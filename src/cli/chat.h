@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_syntax.h"
 #include "cli/http_client.h"
 #include "cli/options.h"
 #include "env/log.h"
@@ -41,6 +42,7 @@ struct ChatOptions {
 void take_client_environment(const Environment& env, std::string& url, std::string& api_key);
 [[nodiscard]] Result<ChatOptions> parse_chat_options(std::span<const std::string> args,
                                                      const Environment& env);
+[[nodiscard]] CommandSyntax chat_syntax(ChatOptions& o);
 [[nodiscard]] std::string chat_help(int width = 80);
 
 class ChatIo {

@@ -8,7 +8,6 @@
 #include "cli/text_parts.h"
 
 namespace holdfast::cli {
-namespace {
 
 using namespace option_kinds;
 
@@ -42,6 +41,8 @@ CommandSyntax chat_syntax(ChatOptions& o) {
                  "--api-key. In a conversation, /help lists the commands."};
 }
 // clang-format on
+
+namespace {
 
 // Takes `-` out of the words, unless it stands behind `--`. Returns whether there was one.
 bool take_dashes(std::vector<std::string>& words, std::span<const std::string> args) {

@@ -8,7 +8,6 @@
 
 #include "cli/engine_settings.h"
 #include "cli/load_files.h"
-#include "cli/version.h"
 #include "engine/llama/llama_backends.h"
 #include "env/log.h"
 

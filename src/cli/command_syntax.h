@@ -59,6 +59,9 @@ struct CommandSyntax {
   std::vector<OptionGroup> groups = {};
   std::string closing = {};  // one paragraph
   int column = 22;           // where the help of options begins
+  // A command whose options are understood too; they are explained there.
+  std::string options_of = {};
+  bool from_environment = false;  // options can be set as HOLDFAST_<NAME> too
 };
 
 // An option under one of its names.

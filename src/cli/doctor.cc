@@ -6,12 +6,13 @@
 
 #include "base/free_memory.h"
 #include "cache/folder_survey.h"
+#include "cli/build_name.h"
 #include "cli/cache_dir.h"
 #include "cli/check_memory.h"
 #include "cli/checked_model.h"
 #include "cli/engine_settings.h"
 #include "cli/machine_facts.h"
-#include "cli/version.h"
+#include "cli/option_kinds.h"
 #include "engine/llama/llama_config.h"
 #include "env/clock.h"
 #include "env/escaped_text.h"
@@ -124,18 +125,32 @@ bool take_flag(std::vector<std::string>& args, std::string_view name) {
 
 }  // namespace
 
+CommandSyntax doctor_syntax(DoctorFlags& o) {
+  return {
+      .command = "holdfast doctor",
+      .intro =
+          "holdfast doctor - look at the machine, the engine, the disk and the states on it, and "
+          "check every kind of batch that the server would form with this model and these "
+          "options. What it finds is remembered for the server.",
+      .body =
+          "Examples:\n"
+          "  holdfast doctor                       this machine, with the small model that comes "
+          "along\n"
+          "  holdfast doctor -m my.gguf -c 32k     your model, with the options that will serve "
+          "it\n"
+          "  holdfast doctor -m my.gguf --json     the same for a bug report or a program\n",
+      .groups = {{"Options",
+                  {{"--json", "", option_kinds::flag(o.json), "The answer for programs."},
+                   option_kinds::help_option(o.show_help)}}},
+      .closing =
+          "All other options are those of `holdfast serve`. Leaves with 1 where something is "
+          "wrong.",
+      .options_of = "serve"};
+}
+
 std::string doctor_help(int width) {
-  return wrap_text(
-             "holdfast doctor [-m MODEL] [--json] [any option of `holdfast serve`] - looks at the "
-             "machine, the engine, the disk and the states on it, and checks every kind of batch "
-             "that the server would form with this model and these options. What it finds is "
-             "remembered for the server. Exits with 1 where something is wrong.",
-             width, 0) +
-         R"(
-  holdfast doctor                       this machine, with the small model that comes along
-  holdfast doctor -m my.gguf -c 32k     your model, with the options that will serve it
-  holdfast doctor -m my.gguf --json     the same for a bug report or a program
-)";
+  DoctorFlags flags;
+  return command_help(doctor_syntax(flags), width);
 }
 
 int doctor_main(std::vector<std::string> args, const Environment& env) {
@@ -153,7 +168,7 @@ int doctor_main(std::vector<std::string> args, const Environment& env) {
   llama::set_llama_log([](int, const std::string&) {});
 
   DoctorReport report;
-  report.program = std::string("holdfast ") + HOLDFAST_VERSION;
+  report.program = build_name();
   report.machine = machine_facts();
   report.disk = disk_facts(options.reuse.dir);
   examine_model(options, report);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_syntax.h"
 #include "cli/options.h"
 #include "engine/conformance.h"
 #include "engine/engine_standing.h"
@@ -64,7 +65,7 @@ struct UsableStates {
 };
 
 struct DoctorReport {
-  std::string program;  // "holdfast 0.1.0"
+  std::string program;  // "holdfast 0.2.0 (0d818f7a41c2)"
   std::string engine;   // the library, with the processor features that it uses
   std::string engine_folder;
   MachineFacts machine;
@@ -82,6 +83,13 @@ struct DoctorReport {
 
 [[nodiscard]] std::string doctor_text(const DoctorReport& report);
 [[nodiscard]] std::string doctor_json(const DoctorReport& report);
+
+// What it has besides the options of `holdfast serve`.
+struct DoctorFlags {
+  bool json = false;
+  bool show_help = false;
+};
+[[nodiscard]] CommandSyntax doctor_syntax(DoctorFlags& flags);
 [[nodiscard]] std::string doctor_help(int width = 80);
 
 // `args` are those after `holdfast doctor`. Returns the exit code: 1 where there are problems.

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "cli/version.h"
 #include "engine/llama/llama_backends.h"
+#include "env/program_path.h"
 
 namespace holdfast::cli {
 
@@ -31,13 +31,19 @@ llama::FlashAttention flash_from(OnOffAuto choice) {
   return llama::FlashAttention::kAuto;
 }
 
-// The pocket model lies in the source tree, or beside the installed program.
+// The pocket model lies beside the installed program, or in the source tree around build/ or
+// build/asan/. No path of the machine that built the program is in it.
 std::string default_model_path() {
+  const std::filesystem::path folder = std::filesystem::path(env::program_path()).parent_path();
+  const auto in = [&](const char* place) {
+    return (folder / place / "holdfast-pocket-q8_0.gguf").lexically_normal().string();
+  };
+  const std::string installed = in("../share/holdfast");
   std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto beside = program.parent_path() / "../share/holdfast/holdfast-pocket-q8_0.gguf";
-  if (std::filesystem::exists(beside, ignored)) return beside.lexically_normal().string();
-  return HOLDFAST_POCKET_MODEL;
+  for (const std::string& path : {installed, in("../models"), in("../../models")}) {
+    if (std::filesystem::exists(path, ignored)) return path;
+  }
+  return installed;
 }
 
 }  // namespace

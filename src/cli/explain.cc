@@ -26,6 +26,8 @@ constexpr int kLastMax = 1000;  // what the server gives at once
 
 // --- the command line -------------------------------------------------------------
 
+}  // namespace
+
 // clang-format off
 CommandSyntax explain_syntax(ExplainOptions& o) {
   return {
@@ -59,6 +61,8 @@ CommandSyntax explain_syntax(ExplainOptions& o) {
                  "--api-key. A request that says \"cache_receipt\": true gets the same in its answer."};
 }
 // clang-format on
+
+namespace {
 
 // --- the server -------------------------------------------------------------------
 

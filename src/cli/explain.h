@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/command_syntax.h"
 #include "cli/options.h"
 
 namespace holdfast::cli {
@@ -26,6 +27,7 @@ struct ExplainOptions {
 // HOLDFAST_URL and HOLDFAST_API_KEY stand in for --url and --api-key.
 [[nodiscard]] Result<ExplainOptions> parse_explain_options(std::span<const std::string> args,
                                                            const Environment& env);
+[[nodiscard]] CommandSyntax explain_syntax(ExplainOptions& o);
 [[nodiscard]] std::string explain_help(int width = 80);
 
 // What is to be printed. An Error is one sentence that says what to do.

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "cli/agent_settings.h"
+#include "cli/command_syntax.h"
 #include "cli/options.h"
 
 namespace holdfast::cli {
@@ -31,6 +32,7 @@ struct LaunchOptions {
 // `args` are those after `holdfast launch`.
 [[nodiscard]] Result<LaunchOptions> parse_launch_options(std::span<const std::string> args,
                                                          const Environment& env);
+[[nodiscard]] CommandSyntax launch_syntax(LaunchOptions& o);
 [[nodiscard]] std::string launch_help(int width = 80);
 
 // Where clients on this machine find the server that would be started.

@@ -8,7 +8,6 @@
 #include "cli/text_parts.h"
 
 namespace holdfast::cli {
-namespace {
 
 using namespace option_kinds;
 
@@ -40,9 +39,12 @@ CommandSyntax launch_syntax(LaunchOptions& o) {
       .closing = "All other options are those of `holdfast serve`: --host and --port say where the server "
                  "is, --api-key what it asks for, and the rest (-m, -c, ...) is for a server that has to be "
                  "started. HOLDFAST_URL and HOLDFAST_API_KEY in the environment stand in for --url and "
-                 "--api-key."};
+                 "--api-key.",
+      .options_of = "serve"};
 }
 // clang-format on
+
+namespace {
 
 // Whether `args[at]` is an option of launch itself; if so it is set, and `at` moves behind it.
 Result<bool> take_own(std::span<const std::string> args, std::size_t& at, LaunchOptions& options) {

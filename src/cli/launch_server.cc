@@ -17,6 +17,7 @@
 #include "cli/http_client.h"
 #include "cli/text_parts.h"
 #include "env/log.h"
+#include "env/program_path.h"
 
 namespace holdfast::cli {
 namespace {
@@ -53,10 +54,9 @@ std::uint16_t free_port() {
 }
 
 Result<std::string> own_program() {
-  std::error_code failed;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) return Error{ErrorCode::kIo, "cannot find holdfast itself: " + failed.message(), ""};
-  return path.string();
+  std::string path = env::program_path();
+  if (path.empty()) return Error{ErrorCode::kIo, "cannot find holdfast itself", ""};
+  return path;
 }
 
 }  // namespace

@@ -1,21 +1,24 @@
-// holdfast: serve, chat, launch, explain, doctor, cache, replay, version.
+// holdfast: serve, chat, launch, explain, doctor, cache, replay, completion, manual, version.
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "cli/build_name.h"
 #include "cli/cache.h"
 #include "cli/cache_dir.h"
 #include "cli/chat.h"
+#include "cli/completion.h"
 #include "cli/doctor.h"
 #include "cli/explain.h"
 #include "cli/launch.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
-#include "cli/version.h"
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_config.h"
+#include "env/crash_report.h"
 #include "env/escaped_text.h"
 
 namespace holdfast::cli {
@@ -28,13 +31,19 @@ int print(const std::string& text) {
 }
 
 int print_version() {
-  return print(std::string("holdfast ") + HOLDFAST_VERSION + "\n" + llama::llama_library_info() +
-               "\nCPU variant: " + llama::cpu_variant_in_use() + "\n");
+  const std::string library = llama::llama_library_info();  // chooses the variant
+  return print(build_name() + "\n" + library + "\nCPU variant: " + llama::cpu_variant_in_use() +
+               "\n");
 }
 
 int complain(const std::string& sentence) {
   std::fprintf(stderr, "holdfast: %s\n", env::escaped_line(sentence).c_str());
   return kExitUsage;
+}
+
+// A page or a script for programs to read.
+int print_or_complain(const Result<std::string>& text) {
+  return text ? print(*text) : complain(text.error().message);
 }
 
 int serve(const std::vector<std::string>& args, const Environment& env) {
@@ -59,6 +68,8 @@ int run(const std::vector<std::string>& args, const Environment& env) {
   if (command == "doctor") return doctor_main(rest, env);
   if (command == "cache") return cache_main(rest, env);
   if (command == "replay") return replay_main(rest);
+  if (command == "completion") return print_or_complain(completion(rest));
+  if (command == "manual") return print_or_complain(manual(rest));
   return complain(no_such_command(args));
 }
 
@@ -67,5 +78,7 @@ int run(const std::vector<std::string>& args, const Environment& env) {
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv, char** envp) {
+  holdfast::env::report_crashes(holdfast::cli::build_name() + ", " +
+                                holdfast::llama::llama_library_version());
   return holdfast::cli::run({argv + 1, argv + argc}, holdfast::cli::environment_of(envp));
 }

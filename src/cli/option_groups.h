@@ -47,6 +47,9 @@ namespace holdfast::cli {
           unsupported_group()};
 }
 
+// All that --help and a man page say (serve_help.cc).
+[[nodiscard]] CommandSyntax serve_syntax(ServeOptions& options);
+
 // `-fa on`, and 1 and 0 for those who write scripts.
 [[nodiscard]] inline OptionKind on_off_auto(OnOffAuto& field) {
   return option_kinds::choice(field, {{"on", OnOffAuto::kOn},

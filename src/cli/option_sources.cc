@@ -47,8 +47,7 @@ bool has_variable(const NamedOption& named) {
 GivenOptions from_environment(const Environment& env, const OptionNames& names) {
   GivenOptions all;
   for (const NamedOption& named : names.all()) {
-    if (has_variable(named))
-      take_variable(env, std::string(kOurs) + variable_of(named.name), named, all);
+    if (has_variable(named)) take_variable(env, environment_name(named.name), named, all);
   }
   return all;
 }
@@ -163,6 +162,10 @@ GivenOptions without_overridden(std::vector<GivenOptions> highest_first) {
 }
 
 }  // namespace
+
+std::string environment_name(std::string_view long_name) {
+  return std::string(kOurs) + variable_of(long_name);
+}
 
 Result<GivenOptions> gather_options(const CommandSyntax& syntax, std::span<const std::string> args,
                                     const Environment& env, const FileReader& files) {

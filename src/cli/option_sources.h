@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +21,10 @@ namespace holdfast::cli {
 [[nodiscard]] Result<GivenOptions> gather_options(const CommandSyntax& syntax,
                                                   std::span<const std::string> args,
                                                   const Environment& env, const FileReader& files);
+
+// The variable that sets an option: "--ctx-size" is HOLDFAST_CTX_SIZE.
+// REQUIRES: the name begins with two dashes.
+[[nodiscard]] std::string environment_name(std::string_view long_name);
 
 // A variable that is nearly one of ours is a mistake that nobody would notice.
 void note_misspelled(const Environment& env, const OptionNames& names,

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_syntax.h"
 #include "cli/nearest_name.h"
 #include "cli/text_parts.h"
 
@@ -18,21 +17,28 @@ constexpr std::string_view kBeginnings = R"(Start here:
 `holdfast serve --help` and `holdfast chat --help` explain every option.
 )";
 
+}  // namespace
+
 CommandSyntax program_syntax() {
-  return {.command = "holdfast",
-          .intro =
-              "holdfast - serve a large language model from a GGUF file. What has been "
-              "computed is never computed again.",
-          .commands = {{"serve [options]", "start the server"},
-                       {"chat [question]", "talk to a running server in the terminal"},
-                       {"launch AGENT", "start a coding agent on it: claude, codex, ..."},
-                       {"explain [id]", "what a request reused, and why not more"},
-                       {"doctor [-m MODEL]", "look at machine, engine, disk; check the engine"},
-                       {"cache [command]", "what is kept on disk: list, verify, trim, move"},
-                       {"replay FILE", "what a recorded server did, again and explained"},
-                       {"version", "print the version"}},
-          .body = std::string(kBeginnings)};
+  return {
+      .command = "holdfast",
+      .intro =
+          "holdfast - serve a large language model from a GGUF file. What has been "
+          "computed is never computed again.",
+      .commands = {{"serve [options]", "start the server"},
+                   {"chat [question]", "talk to a running server in the terminal"},
+                   {"launch AGENT", "start a coding agent on it: claude, codex, ..."},
+                   {"explain [id]", "what a request reused, and why not more"},
+                   {"doctor [-m MODEL]", "look at machine, engine, disk; check the engine"},
+                   {"cache [command]", "what is kept on disk: list, verify, trim, move"},
+                   {"replay FILE", "what a recorded server did, again and explained"},
+                   {"completion SHELL", "for bash, zsh or fish: names and values at the Tab key"},
+                   {"manual [COMMAND]", "print a page for man"},
+                   {"version", "print the version"}},
+      .body = std::string(kBeginnings)};
 }
+
+namespace {
 
 std::string with_serve(std::span<const std::string> args) {
   std::string line = args[0].starts_with('-') ? "holdfast serve" : "holdfast serve -m";

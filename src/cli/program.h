@@ -4,8 +4,12 @@
 #include <span>
 #include <string>
 
+#include "cli/command_syntax.h"
+
 namespace holdfast::cli {
 
+// The commands, each with half a sentence about it.
+[[nodiscard]] CommandSyntax program_syntax();
 // `holdfast --help`, wrapped to `width` columns.
 [[nodiscard]] std::string overview_help(int width = 80);
 

@@ -10,8 +10,8 @@ namespace {
 std::string answer_to(const std::vector<std::string>& args) { return no_such_command(args); }
 
 TEST(Program, OverviewNamesEveryCommand) {
-  for (const char* command :
-       {"serve", "chat", "launch", "explain", "doctor", "cache", "replay", "version"})
+  for (const char* command : {"serve", "chat", "launch", "explain", "doctor", "cache", "replay",
+                              "completion", "manual", "version"})
     EXPECT_NE(overview_help().find(std::string("\n  holdfast ") + command), std::string::npos)
         << command;
 }

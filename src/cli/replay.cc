@@ -28,6 +28,8 @@ constexpr int kExitDiffers = 1;
 
 // --- the command line -------------------------------------------------------------
 
+}  // namespace
+
 // clang-format off
 CommandSyntax replay_syntax(ReplayOptions& o) {
   return {
@@ -53,6 +55,8 @@ CommandSyntax replay_syntax(ReplayOptions& o) {
                  "--record-private: then it holds no token and no text."};
 }
 // clang-format on
+
+namespace {
 
 constexpr const char* kPoliciesMoved =
     "holdfast: cache policies are compared by holdfast-policy, with the same options. It is built "

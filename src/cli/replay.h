@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/command_syntax.h"
 #include "cli/options.h"
 #include "record/replayer.h"
 
@@ -19,6 +20,7 @@ struct ReplayOptions {
 };
 
 [[nodiscard]] Result<ReplayOptions> parse_replay_options(std::span<const std::string> args);
+[[nodiscard]] CommandSyntax replay_syntax(ReplayOptions& o);
 [[nodiscard]] std::string replay_help(int width = 80);
 
 // For people, and for programs.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "api/api_server.h"
+#include "cli/build_name.h"
 #include "cli/engine_settings.h"
 #include "cli/folder_budget.h"
 #include "cli/reloads.h"
@@ -23,6 +24,7 @@
 #include "cli/stop_deadline.h"
 #include "cli/stop_signals.h"
 #include "cli/watchdog.h"
+#include "env/crash_report.h"
 #include "env/escaped_text.h"
 #include "env/log.h"
 #include "tier/quota_files.h"
@@ -126,6 +128,8 @@ class Server {
   // On a thread of its own.
   void load() {
     const auto began = std::chrono::steady_clock::now();
+    env::note_for_crash(env::CrashFact::kModel, engine_config(options_).model_path);
+    env::note_for_crash(env::CrashFact::kDoing, "loading the model");
     env::ProgressLine bar(env::Log::logger(), "loading " + model_file_name());
     auto loaded = load_checked_model(options_, check_extent(options_),
                                      CheckMemory(options_.reuse.dir), [&](float share) {

@@ -65,16 +65,20 @@ std::string no_effect_text(int width) {
 
 }  // namespace
 
+CommandSyntax serve_syntax(ServeOptions& options) {
+  return {.command = "holdfast serve",
+          .intro = std::string(kServeIntro),
+          .body = std::string(kServeExamples),
+          .groups = serve_option_groups(options),
+          .closing = std::string(kServeSources),
+          .column = 30,
+          .from_environment = true};
+}
+
 std::string serve_help(int width) {
   ServeOptions options;
-  const CommandSyntax syntax{.command = "holdfast serve",
-                             .intro = std::string(kServeIntro),
-                             .body = std::string(kServeExamples),
-                             .groups = serve_option_groups(options),
-                             .closing = std::string(kServeSources),
-                             .column = 30};
   width = std::max(width, 60);
-  return command_help(syntax, width) + no_effect_text(width);
+  return command_help(serve_syntax(options), width) + no_effect_text(width);
 }
 
 }  // namespace holdfast::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cache/hash128.h"
+#include "cli/build_name.h"
 #include "cli/engine_settings.h"
 #include "cli/server_settings.h"
 #include "env/log.h"

@@ -7,7 +7,6 @@
 
 #include "base/free_memory.h"
 #include "cli/engine_settings.h"
-#include "cli/version.h"
 #include "env/power.h"
 
 namespace holdfast::cli {
@@ -30,8 +29,6 @@ std::function<bool()> prewarm_rule(OnOffAuto prewarm) {
 }
 
 }  // namespace
-
-std::string build_name() { return std::string("holdfast ") + HOLDFAST_VERSION; }
 
 std::string addresses_of(const ServerOptions& server, std::uint16_t port) {
   const std::string scheme = server.ssl_cert_file.empty() ? "http://" : "https://";

@@ -12,9 +12,6 @@
 
 namespace holdfast::cli {
 
-// "holdfast 0.1.0"
-[[nodiscard]] std::string build_name();
-
 [[nodiscard]] CheckExtent check_extent(const ServeOptions& options);
 // "http://127.0.0.1:8080 and /run/holdfast.sock"
 [[nodiscard]] std::string addresses_of(const ServerOptions& server, std::uint16_t port);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "env/crash_report.h"
+
 namespace holdfast::serve {
 namespace {
 
@@ -10,6 +12,21 @@ constexpr double kBoundMinMs = 60'000.0;
 constexpr double kBoundUnknownMs = 600'000.0;  // a first chunk of a large model on a slow machine
 constexpr double kTimesSlowest = 20.0;
 constexpr double kFade = 0.99;  // with each piece: a slow one counts half after 70 others
+
+void note(std::string_view doing, std::string_view request = "") {
+  env::note_for_crash(env::CrashFact::kDoing, doing);
+  if (!request.empty()) env::note_for_crash(env::CrashFact::kRequest, request);
+}
+
+std::string_view in_a_crash(Work work) {
+  switch (work) {
+    case Work::kRound: return "taking requests in";
+    case Work::kReading: return "reading a prompt";
+    case Work::kWriting: return "writing answers";
+    case Work::kIdle: break;
+  }
+  return "idle work";
+}
 
 }  // namespace
 
@@ -26,6 +43,7 @@ std::string PulseReading::in_words() const {
 }
 
 void Pulse::begin(Work work, TokenPos tokens, std::string_view request) {
+  note(in_a_crash(work), request);
   const auto now = clock_.now();
   const MutexLock lock(mutex_);
   end_piece(now);
@@ -38,6 +56,7 @@ void Pulse::begin(Work work, TokenPos tokens, std::string_view request) {
 }
 
 void Pulse::rest() {
+  note("resting");
   const auto now = clock_.now();
   const MutexLock lock(mutex_);
   end_piece(now);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "env/crash_report.h"
 
 namespace holdfast::serve {
 
@@ -75,7 +76,10 @@ SchedulerStatus Scheduler::status() const {
 
 void Scheduler::start() {
   CHECK(!thread_.joinable());
-  thread_ = std::thread([this] { loop_.run(); });
+  thread_ = std::thread([this] {
+    const env::CrashStack stack;
+    loop_.run();
+  });
 }
 
 void Scheduler::stop(StopMode mode) {

@@ -9,6 +9,9 @@ import {
 } from './server.mjs';
 import { ask, textOf } from './talk.mjs';
 
+// The commit, the engine with the processor's features, the library that is chosen for it.
+const isVersion = /^holdfast \d+\.\d+\.\d+ \([\w.+~-]+\)\nllama\.cpp \S+ \(.+\)\nCPU variant: \S+\n$/;
+
 describe('help and mistakes', () => {
   for (const [args, expected] of [
     [['--help'], /holdfast serve.*holdfast chat/s],
@@ -17,9 +20,12 @@ describe('help and mistakes', () => {
     [['serve', '--help'], /--model.*--ctx-size.*--api-key/s],
     [['serve', '-h'], /--model/],
     [['chat', '--help'], /--url/],
-    [['--version'], /^holdfast \d+\.\d+\.\d+\n/],
-    [['version'], /^holdfast \d+\.\d+\.\d+\n/],
-    [['serve', '--version'], /^holdfast \d+\.\d+\.\d+\n/],
+    [['doctor', '--help'], /--json.*those of `holdfast serve`/s],
+    [['manual', 'cache'], /^\.TH HOLDFAST.*\\-\\-cache\\-dir/s],
+    [['completion', 'bash'], /complete .* holdfast\n$/],
+    [['--version'], isVersion],
+    [['version'], isVersion],
+    [['serve', '--version'], isVersion],
   ]) {
     test(`holdfast ${args.join(' ')}`, async () => {
       const { code, stdout, stderr } = await run(args);
@@ -39,6 +45,8 @@ describe('help and mistakes', () => {
     [['serve', '--api-key-file', '/no/such/file'], /\/no\/such\/file/],
     [['serve', 'model.gguf'], /model\.gguf/],
     [['chat', '--nonsense'], /--nonsense/],
+    [['manual', 'nonsense'], /no manual page for 'nonsense'/],
+    [['completion', 'tcsh'], /bash, zsh or fish/],
   ]) {
     test(`holdfast ${args.join(' ')} is one sentence and exit code 2`, async () => {
       const { code, stdout, stderr } = await run(args);
@@ -55,7 +63,7 @@ describe('help and mistakes', () => {
     [nasty], ['serve', `--${nasty}`], ['serve', '--port', nasty], ['serve', '--config', `/no/${nasty}`],
     ['serve', '--log-file', `/no/${nasty}`], ['chat', `--${nasty}`], ['chat', '--url', nasty, 'hi'],
     ['explain', `--${nasty}`], ['explain', '--url', nasty], ['replay', `--${nasty}`],
-    ['replay', `/no/${nasty}`], ['launch', nasty],
+    ['replay', `/no/${nasty}`], ['launch', nasty], ['manual', nasty], ['completion', nasty],
     ['doctor', `--${nasty}`], ['cache', nasty], ['cache', 'ls', '--cache-dir', `/no/${nasty}`],
   ]) {
     test(`no command writes control characters: ${JSON.stringify(args)}`, async () => {

@@ -142,3 +142,82 @@ describe('a batch that never ends', { skip: !process.env.PLANTED_FAULTS }, () =>
     await again.stop();
   });
 });
+
+describe('a crash', { skip: !process.env.PLANTED_FAULTS }, () => {
+  const cats = Array.from({ length: 20 }, (_, i) => `Cat number ${i} is called Minka ${i * 7}.`).join(' ');
+  const opening = { role: 'user', content: `${cats} What is cat number 3 called?` };
+
+  // How a server with that fault ends; what it wrote; what the server after it restores.
+  async function crash(fault, strike) {
+    const folder = temporaryFolder();
+    const states = join(folder, 'states');
+    const when = join(folder, 'crash-now');
+    const server = await announcedServer(['--cache-dir', states, '--cache-rest', '0'], {
+      env: { LD_PRELOAD: process.env.PLANTED_FAULTS, HOLDFAST_PLANTED_FAULT: fault, HOLDFAST_PLANTED_WHEN: when },
+    });
+    try {
+      return await struck(server, { states, when }, strike);
+    } finally {
+      server.child.kill('SIGKILL');
+    }
+  }
+
+  async function struck(server, { states, when }, strike) {
+    const { json: first } = await server.post('/v1/chat/completions', { ...hello, messages: [opening] });
+    const latest = (await server.getJson('/cache/receipts')).data[0];
+    const isWritten = async () => {
+      const { disk } = await server.getJson('/cache');
+      return disk.blobs > 0 && disk.waiting_conversations === 0;
+    };
+    await eventually(isWritten, 'a state on disk');
+    const { build_info } = await server.getJson('/props');
+    await strike(server, when);
+    const ended = await server.exited();
+    const verified = await run(['cache', 'verify', '--cache-dir', states]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+    await withServer(['--cache-dir', states], async (again) => {
+      const messages = [opening, first.choices[0].message, { role: 'user', content: 'And cat number 4?' }];
+      const { json } = await again.post('/v1/chat/completions', { ...hello, messages, cache_receipt: true });
+      assert.equal(json.cache_receipt.restored_from, 'disk');
+      assert.ok(json.cache_receipt.restored_tokens > 150, `${json.cache_receipt.restored_tokens} tokens`);
+    });
+    return { ended, log: server.log, latest, build_info };
+  }
+
+  // A prompt during which the fault strikes.
+  const during = async (server, when) => {
+    writeFileSync(when, '');
+    await server.post('/v1/completions', { prompt: 'Something else', max_tokens: 64 }).catch(() => 'lost');
+  };
+
+  test('says build, model, request and stack, ends by its signal, and loses no state', async () => {
+    const { ended, log, build_info } = await crash('crashes', during);
+    assert.deepEqual(ended, { code: null, signal: 'SIGSEGV' });
+    assert.match(log, /^holdfast: crash: SIGSEGV, address not mapped: 0x0000000000000008$/m);
+    assert.match(log, /^ {2}model {5}\S*holdfast-pocket-q8_0[.]gguf$/m);
+    assert.match(log, /^ {2}doing {5}reading a prompt$/m);
+    assert.match(log, /^ {2}request {3}gen-\w+$/m);
+    assert.match(log, /_ZN8holdfast\w*serve\w*Loop\w*/, 'functions of ours by name');
+    // The same name of the build everywhere.
+    const { stdout } = await run(['--version']);
+    const [build] = stdout.split('\n');
+    const doctor = JSON.parse((await run(['doctor', '--json', '--ctx-size', '1024'])).stdout);
+    assert.ok(log.includes(`  build     ${build}, llama.cpp `), log);
+    assert.equal(build_info, build);
+    assert.equal(doctor.program, build);
+  });
+
+  test('an abort of the engine is reported too', async () => {
+    const { ended, log } = await crash('aborts', during);
+    assert.deepEqual(ended, { code: null, signal: 'SIGABRT' });
+    assert.match(log, /^holdfast: crash: SIGABRT$/m);
+  });
+
+  test('so is a signal from elsewhere, with the request that was the last one', async () => {
+    const { ended, log, latest } = await crash('none', (server) => server.signal('SIGBUS'));
+    assert.deepEqual(ended, { code: null, signal: 'SIGBUS' });
+    assert.match(log, new RegExp(`^holdfast: crash: SIGBUS, sent by process ${process.pid}$`, 'm'));
+    assert.match(log, /^ {2}doing {5}(resting|idle work|taking requests in)$/m);
+    assert.ok(log.includes(`  request   ${latest.id}\n`), `${latest.id} in ${log}`);
+  });
+});

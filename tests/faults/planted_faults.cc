@@ -10,6 +10,8 @@
 //
 //
 //   hangs          a batch does not end, from when the file HOLDFAST_PLANTED_WHEN is there
+//   crashes        a batch writes to address 8, from then on
+//   aborts         a batch calls abort(), from then on
 //
 // Or what befalls the model's file (HOLDFAST_PLANTED_MODEL) while it is loaded:
 //
@@ -28,6 +30,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -100,6 +103,14 @@ bool is_model(int fd) {
          setting("HOLDFAST_PLANTED_MODEL") == path;
 }
 
+void fall_if_it_is_time() {
+  if (::access(setting("HOLDFAST_PLANTED_WHEN").c_str(), F_OK) != 0) return;
+  volatile std::uintptr_t nowhere = 8;
+  if (planted("crashes")) *reinterpret_cast<volatile int*>(nowhere) = 1;
+  if (planted("aborts")) std::abort();
+  while (planted("hangs")) ::pause();
+}
+
 template <typename Function>
 ssize_t read_at(const char* name, int fd, void* buffer, size_t count, off_t offset) {
   if (planted("undigested") && is_model(fd)) {
@@ -134,9 +145,7 @@ ggml_backend_reg_t ggml_backend_load(const char* path) {
 }
 
 int32_t llama_decode(llama_context* context, llama_batch batch) {
-  if (planted("hangs") && ::access(setting("HOLDFAST_PLANTED_WHEN").c_str(), F_OK) == 0) {
-    for (;;) ::pause();
-  }
+  fall_if_it_is_time();
   ++batches;
   latest.sequences.clear();
   latest.outputs = 0;
