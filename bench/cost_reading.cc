@@ -96,7 +96,7 @@ Result<ReadTimes> CachedReader::read(const Tokens& prompt) {
   cache::Prompt asked;
   asked.space = kSpace;
   asked.tokens = prompt;
-  asked.keys = prompt;  // in deterministic mode these would be other keys
+  asked.keys = prompt;  // where prompts are exact these would be other keys
   asked.cuts = cuts;
   ReadTimes times;
   Laps laps(clock_);

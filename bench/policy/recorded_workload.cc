@@ -82,7 +82,7 @@ Result<RecordedWorkload> recorded_workload(const std::string& path) {
   }
   made.workload.ids = ids.count();
   const cache::CacheOptions& options = recorded->header.options;
-  made.workload.merged_chunk = options.deterministic ? 0 : options.merged_chunk;
+  made.workload.merged_chunk = options.has_exact_prompts() ? 0 : options.merged_chunk;
   made.model = shape_of(recorded->header.shape);
   made.budget = options.memory.budget;
   return made;

@@ -202,7 +202,7 @@ std::string cache_status_json(const cache::CacheStatus& status, std::string_view
     ObjectWriter object(out);
     object.text("object", "cache");
     append_boolean(object, "enabled", status.enabled);
-    append_boolean(object, "deterministic", status.deterministic);
+    object.text("exact", exactness_name(status.exact));
     object.text("summary", all ? summary_of(status) : "what this key has");
     if (all) append_share(object, "hit_share", status.restored_tokens, status.prompt_tokens);
     object.text("state", status.state);

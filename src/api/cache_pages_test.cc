@@ -73,6 +73,7 @@ cache::Receipt full_receipt() {
   receipt.prompt_ms = 30.0;
   receipt.saved_ms = 40.0;
   receipt.complete = true;
+  receipt.exact = Exactness::kPrompt;
   return receipt;
 }
 
@@ -80,7 +81,7 @@ TEST(ReceiptJson, HasEveryField) {
   const Json json = parsed(receipt_json(full_receipt(), engine::FakeText()));
   Json expected = Json::parse(R"({
     "id": "gen-1", "response": "chatcmpl-1", "session": "s-1", "one_off": true,
-    "time": "2026-11-15T06:41:22.123Z", "slot": 1,
+    "time": "2026-11-15T06:41:22.123Z", "exact": "prompt", "slot": 1,
     "prompt_tokens": 1000, "matched_tokens": 500, "restorable_tokens": 400,
     "restored_tokens": 400, "restored_from": "snapshot in place", "recomputed_tokens": 600,
     "reuse": 0.4, "bytes_restored": 4096, "bytes_fetched": 512, "bytes_kept": 8192, "checkpoints": 3,
@@ -249,6 +250,7 @@ TEST(CacheStatusJson, Conversations) {
 
 TEST(CacheStatusJson, OffAndUnlimited) {
   EXPECT_EQ(parsed(cache_status_json({}))["summary"], "off: only what the slots hold is reused");
+  EXPECT_EQ(parsed(cache_status_json({.exact = Exactness::kAll}))["exact"], "all");
   EXPECT_TRUE(parsed(cache_status_json({}))["hit_share"].is_null());
   cache::CacheStatus status;
   status.enabled = true;

@@ -156,6 +156,7 @@ void append_receipt(std::string& out, const cache::Receipt& receipt, const engin
   append_text_or_null(object, "session", receipt.session);
   append_boolean(object, "one_off", receipt.one_off);
   object.text("time", cache::utc_text(receipt.unix_ms));
+  object.text("exact", exactness_name(receipt.exact));
   object.integer("slot", receipt.slot);
   append_counts(object, receipt);
   if (receipt.difference) {

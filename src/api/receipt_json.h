@@ -7,6 +7,8 @@
 //   one_off             it was taken for one beside the session's conversation, and its states make
 //                       way first (plan/one_offs.h)
 //   time                ISO 8601, UTC
+//   exact               "off" | "prompt" | "all": which of its numbers are those of a cold server,
+//                       bit for bit (state/exactness.h)
 //   slot
 //   prompt_tokens       = restored_tokens + recomputed_tokens, once it has been read
 //   matched_tokens      agree with something seen before

@@ -82,7 +82,7 @@ TokenPos Admission::reach_of(const LiveSlot& other, const Prompt& prompt,
   common = std::min(common, length_of(prompt.tokens) - 1);
   const TokenPos reach = plan::floor_of(other.cuts, common);
   const bool worth_a_junction =
-      !core_.options.deterministic && common - std::max(reach, held) >= plan::kJunctionWorth;
+      !core_.options.has_exact_prompts() && common - std::max(reach, held) >= plan::kJunctionWorth;
   return worth_a_junction ? common : reach;
 }
 

@@ -18,14 +18,14 @@ CacheCore::CacheCore(const CacheWorld& world, CacheOptions given, CacheJournal* 
       journal(its_journal),
       memory(engine, options.memory, companion, journal),
       ends(memory, options.memory.budget / kEndsPart),
-      slots(engine, options.deterministic) {
-  totals.deterministic = options.deterministic;
+      slots(engine, options.has_exact_prompts()) {
+  totals.exact = options.exact;
   totals.state = engine.shape().describe();
   totals.fingerprint = options.fingerprint;
 }
 
 TokenPos CacheCore::storable_length(const LiveSlot& slot) const {
-  if (!options.deterministic || slot.exact == slot.length()) return slot.length();
+  if (!options.has_exact_prompts() || slot.exact == slot.length()) return slot.length();
   return memory.tree().needs().snapshot ? 0 : slot.exact;
 }
 
@@ -40,7 +40,7 @@ ByteCount CacheCore::unsaved_bytes(const LiveSlot& slot) const {
 // state is not that of a cold run.
 bool CacheCore::keeps_ends(const Prompt& prompt) const {
   if (!memory.enabled() || !prompt.reuse) return false;
-  return !options.deterministic || engine.shape().find(PartKind::kWindow) == nullptr;
+  return !options.has_exact_prompts() || engine.shape().find(PartKind::kWindow) == nullptr;
 }
 
 }  // namespace holdfast::cache

@@ -36,7 +36,7 @@ struct CacheCore {
   // is read.
   tree::Tick now = 0;
 
-  // How much of a live state could be put into memory. In deterministic mode what lies on the
+  // How much of a live state could be put into memory. Where prompts are exact what lies on the
   // grid; and a snapshot can be taken only where the state stands.
   [[nodiscard]] TokenPos storable_length(const LiveSlot& slot) const;
   // Of that, what memory lacks.

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "cache/memory_tier.h"
+#include "state/exactness.h"
 #include "state/tokens.h"
 
 namespace holdfast::cache {
 
 struct CacheOptions {
   MemoryOptions memory;
-  bool deterministic = false;
+  Exactness exact = Exactness::kOff;
   // Distance of the checkpoints inside long messages; 0: as memory allows.
   TokenPos checkpoint_every = 0;
   // Off: states are kept only when their slot is taken.
@@ -25,6 +26,10 @@ struct CacheOptions {
   // read.
   bool names_foreign = false;
   std::string fingerprint;  // shown by status()
+
+  // Where prompts are exact, only state that was read on the grid is kept or continued, and states
+  // are filed under chunk keys (state/chunk_keys.h).
+  [[nodiscard]] bool has_exact_prompts() const { return prompts_are_exact(exact); }
 };
 
 }  // namespace holdfast::cache

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "cache/disk_tier_status.h"
+#include "state/exactness.h"
 #include "state/tokens.h"
 
 namespace holdfast::cache {
 
 struct CacheStatus {
   bool enabled = false;
-  bool deterministic = false;
+  Exactness exact = Exactness::kOff;
   std::string state;        // StateShape::describe()
   std::string fingerprint;  // hexadecimal; what shaped every state, tenants aside
 

@@ -114,8 +114,8 @@ CheckpointPlan plan_checkpoints(const CacheCore& core, const Prompt& prompt,
   run.begin = input.restored;
   run.chunk_max = core.engine.chunk_tokens_max();
   run.system_end = plan::system_end(prompt.spans);
-  if (!options.deterministic) run.merged_max = std::min(options.merged_chunk, run.chunk_max);
-  if (!options.deterministic && keeps_states) {
+  if (!options.has_exact_prompts()) run.merged_max = std::min(options.merged_chunk, run.chunk_max);
+  if (!options.has_exact_prompts() && keeps_states) {
     run.header_end = prompt.header_end;
     run.junction = input.parts_at;
   }

@@ -82,8 +82,8 @@ void Checkpointer::take_due(SlotId slot, TokenPos before, engine::LogitsOf logit
     held.due.erase(held.due.begin());
     const bool at_end = checkpoint.kind == plan::CheckpointKind::kAnswerStart;
     if (at_end && logits == engine::LogitsOf::kNone) continue;
-    const bool exact_here =
-        !core_.options.deterministic || held.exact == after || (at_end && held.exact == before);
+    const bool exact_here = !core_.options.has_exact_prompts() || held.exact == after ||
+                            (at_end && held.exact == before);
     if (checkpoint.position != after || !exact_here) continue;
     // Where copying waits for what is being computed, the time of that is reading.
     if (!core_.engine.saves_later()) core_.engine.wait();
@@ -299,7 +299,7 @@ std::vector<std::string> Checkpointer::check() const {
     const auto places = places_.of(slot);
     if (places.empty()) continue;
     const LiveSlot& held = core_.slots[slot];
-    const TokenPos limit = core_.options.deterministic ? held.exact : held.length();
+    const TokenPos limit = core_.options.has_exact_prompts() ? held.exact : held.length();
     if (places.back().at.position > limit) {
       violations.push_back("CKPT-1: a place of slot " + std::to_string(slot.value) +
                            " lies beyond its tokens");

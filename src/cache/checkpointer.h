@@ -9,8 +9,8 @@
 // their own beside it (cache/slot_snapshots.h).
 //
 // Invariants, verified by check():
-//   CKPT-1  those of SlotSnapshots; a slot's places lie within its tokens, in deterministic mode
-//           within `exact`
+//   CKPT-1  those of SlotSnapshots; a slot's places lie within its tokens, where prompts are
+//           exact within `exact`
 //   CKPT-2  what slots keep, together with what memory holds, stays within the larger of the
 //           budget and `slot_snapshots` snapshots for each slot
 //

@@ -39,7 +39,7 @@ std::vector<Candidate> candidates(const tier::StoreMatch& match, const ColdInput
     const bool at_end =
         place.position == input.prompt_length && place.logits && input.may_begin_at_end;
     const bool on_grid = std::ranges::binary_search(input.cuts, place.position);
-    const bool may = on_grid || at_end || (!input.deterministic && place.marks.has(Hint::kOffGrid));
+    const bool may = on_grid || at_end || (!input.exact_prompts && place.marks.has(Hint::kOffGrid));
     const bool there = place.position <= std::min(at_end ? input.prompt_length : limit, covered);
     if (may && there && place.position > input.reused) all.push_back({place.position, &place});
   }

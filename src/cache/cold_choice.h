@@ -25,7 +25,7 @@ struct ColdInput {
   tree::StateNeeds needs;
   TokenPos prompt_length = 0;
   std::span<const TokenPos> cuts;  // the prompt's grid
-  bool deterministic = false;
+  bool exact_prompts = false;
   bool may_begin_at_end = false;  // where the logits there were kept
   TokenPos reused = 0;            // tokens that are there without it
   TokenPos rows_held = 0;         // memory has the rows of [0, rows_held)

@@ -52,9 +52,9 @@ TEST(ColdChoice, TheDeepestPlaceThatStandsOnRows) {
   EXPECT_EQ(choice->bytes, 4500U);
 }
 
-TEST(ColdChoice, DeterministicBeginsOnTheGridOnly) {
+TEST(ColdChoice, WherePromptsAreExactItBeginsOnTheGridOnly) {
   ColdInput input = asked(kHybrid);
-  input.deterministic = true;
+  input.exact_prompts = true;
   EXPECT_EQ(choose_cold(found(), input)->position, 300);
 }
 

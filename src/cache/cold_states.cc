@@ -88,7 +88,7 @@ bool ColdStates::choose(ColdFetch& fetch, const Prompt& prompt, const StartChoic
   input.needs = core_.memory.tree().needs();
   input.prompt_length = length_of(prompt.tokens);
   input.cuts = prompt.cuts;
-  input.deterministic = core_.options.deterministic;
+  input.exact_prompts = core_.options.has_exact_prompts();
   input.may_begin_at_end = core_.may_begin_at_end(prompt);
   input.reused = outlook.plan.reused;
   input.rows_held = outlook.match.covered;

@@ -68,10 +68,10 @@ class Survey {
 
   // Chunk keys on another grid cannot be made here, so nothing can be asked about these.
   void add_asked(const Facts& theirs, std::vector<ForeignMaker>& makers) const {
-    const bool deterministic = value_of(theirs, "mode") == "deterministic";
-    if (deterministic && value_of(theirs, "grid") != value_of(ours_, "grid")) return;
+    const bool chunk_keys = value_of(theirs, "mode") == "deterministic";
+    if (chunk_keys && value_of(theirs, "grid") != value_of(ours_, "grid")) return;
     makers.push_back(
-        {as_fingerprint(theirs), made_by(theirs, ours_), flags_for(theirs, ours_), deterministic});
+        {as_fingerprint(theirs), made_by(theirs, ours_), flags_for(theirs, ours_), chunk_keys});
   }
 
   const tier::SpaceNote& own_;

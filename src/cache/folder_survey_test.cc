@@ -104,7 +104,7 @@ TEST_F(FolderSurveyTest, MakersAreThoseOfThisModelTheLargestFirst) {
 }
 
 // Their keys follow from chunks, and chunks of another grid cannot be made here.
-TEST_F(FolderSurveyTest, DeterministicMakersAreAskedOnTheSameGridOnly) {
+TEST_F(FolderSurveyTest, MakersWithExactPromptsAreAskedOnTheSameGridOnly) {
   add({"qwen.gguf", settings("3f2a", "zen4", "grid=256 mode=deterministic threads=4/4"), false}, 9);
   add({"qwen.gguf", settings("3f2a", "zen4", "grid=512 mode=deterministic threads=4/4"), false}, 9);
   ASSERT_EQ(survey().makers.size(), 1U);

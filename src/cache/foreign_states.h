@@ -34,7 +34,7 @@ struct ForeignMaker {
   Fingerprint facts;
   std::string made_by;      // what it was, as a receipt says it (cache/space_facts.h)
   std::string flags;        // with these a server could use its states; empty: not known
-  bool chunk_keys = false;  // it was deterministic, on this server's grid (state/chunk_keys.h)
+  bool chunk_keys = false;  // its prompts were exact, on this server's grid (state/chunk_keys.h)
 };
 
 struct ForeignQuestion {

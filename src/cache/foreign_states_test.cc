@@ -67,7 +67,7 @@ TEST_F(ForeignStatesTest, Foreign2SaysNoMoreThanAgrees) {
   EXPECT_EQ(find(counting(60)).agreed, 0);
 }
 
-TEST_F(ForeignStatesTest, ADeterministicMakerFilesUnderChunkKeys) {
+TEST_F(ForeignStatesTest, AMakerWithExactPromptsFilesUnderChunkKeys) {
   const std::vector<TokenPos> cuts = {100, 200, 300};
   store("exact", "", chunk_keys(counting(400), cuts));
   EXPECT_EQ(find(counting(400), "", cuts).agreed, 384);

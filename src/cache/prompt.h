@@ -14,11 +14,11 @@
 
 namespace holdfast::cache {
 
-// What a prompt's states are filed under: in deterministic mode chunk keys; else its tokens, and
+// What a prompt's states are filed under: where prompts are exact chunk keys; else its tokens, and
 // then these are empty.
 [[nodiscard]] inline Tokens filing_keys(TokenSpan tokens, std::span<const TokenPos> cuts,
-                                        bool deterministic) {
-  return deterministic ? chunk_keys(tokens, cuts) : Tokens();
+                                        bool exact_prompts) {
+  return exact_prompts ? chunk_keys(tokens, cuts) : Tokens();
 }
 
 // What it refers to outlives the request.

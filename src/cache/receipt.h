@@ -27,6 +27,7 @@
 #include "cache/request_notes.h"
 #include "plan/start_plan.h"
 #include "state/drafts.h"
+#include "state/exactness.h"
 #include "state/tokens.h"
 #include "tree/types.h"
 
@@ -94,6 +95,7 @@ struct Receipt {
   std::string session;   // that its client says it belongs to; empty: none. Not in recordings
   bool one_off = false;  // plan/one_offs.h; not in the receipts of recordings either
   std::int64_t unix_ms = 0;
+  Exactness exact = Exactness::kOff;  // what was promised of its numbers. Not recorded
 
   int slot = -1;
   TokenPos prompt_tokens = 0;

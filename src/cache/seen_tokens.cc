@@ -3,7 +3,7 @@
 namespace holdfast::cache {
 
 SeenTokens::SeenTokens(CacheCore& core) : core_(core) {
-  if (core_.options.deterministic) tree_.emplace(tree::StateNeeds::of(core_.engine.shape()));
+  if (core_.options.has_exact_prompts()) tree_.emplace(tree::StateNeeds::of(core_.engine.shape()));
 }
 
 tree::Match SeenTokens::match(const Prompt& prompt, const StartChoice& choice) const {

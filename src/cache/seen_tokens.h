@@ -1,8 +1,8 @@
 // SeenTokens: which tokens this cache has seen, for receipts: what a prompt agrees with, and where
 // it parts from it.
 //
-// Memory's own tree knows that where states are filed under tokens. In deterministic mode they are
-// filed under chunk keys (state/chunk_keys.h), so the tokens are remembered here beside it.
+// Memory's own tree knows that where states are filed under tokens. Where prompts are exact they
+// are filed under chunk keys (state/chunk_keys.h), so the tokens are remembered here beside it.
 //
 // Invariants, verified by check():
 //   SEEN-1  those of the tree of tokens, where there is one

@@ -14,7 +14,7 @@ TokenPos SlotGrowth::chunk_end(SlotId slot) const {
 }
 
 Result<void> SlotGrowth::before_chunk(SlotId slot) {
-  if (!core_.options.deterministic) return {};
+  if (!core_.options.has_exact_prompts()) return {};
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.before_chunk(slot); });
   return core_.engine.normalize(slot);
 }
@@ -27,7 +27,7 @@ void SlotGrowth::prefilled(SlotId slot, TokenSpan chunk, Receipt& receipt, engin
   LiveSlot& held = core_.slots[slot];
   CHECK(!held.postponed);
   const TokenPos before = held.length();
-  const auto keys = core_.options.deterministic
+  const auto keys = core_.options.has_exact_prompts()
                         ? held.prompt_keys.subspan(static_cast<std::size_t>(before), chunk.size())
                         : TokenSpan{};
   core_.slots.append(slot, chunk, keys);

@@ -22,14 +22,14 @@ class SlotGrowth {
   SlotGrowth(CacheCore& core, Checkpointer& checkpointer, LiveStates& live)
       : core_(core), checkpointer_(checkpointer), live_(live) {}
 
-  // Where the chunk that begins at the slot's end has to end. It may be read in pieces, but not in
-  // deterministic mode: there chunks are those of the grid.
+  // Where the chunk that begins at the slot's end has to end. It may be read in pieces, but not
+  // where prompts are exact: there chunks are those of the grid.
   [[nodiscard]] TokenPos chunk_end(SlotId slot) const;
   // What the checkpoint behind a chunk that ends there copies at most; 0: none is due there.
   [[nodiscard]] ByteCount bytes_due(SlotId slot, TokenPos end) const {
     return checkpointer_.bytes_due(slot, end);
   }
-  // To be called before each chunk. In deterministic mode an uninterrupted run then looks like a
+  // To be called before each chunk. Where prompts are exact an uninterrupted run then looks like a
   // restored one wherever a restore may begin. On an Error the slot is empty.
   [[nodiscard]] Result<void> before_chunk(SlotId slot);
   // The engine has appended these tokens, up to chunk_end() or less, and has these logits. A

@@ -6,9 +6,9 @@
 
 namespace holdfast::cache {
 
-SlotLedger::SlotLedger(const engine::Engine& engine, bool deterministic)
+SlotLedger::SlotLedger(const engine::Engine& engine, bool exact_prompts)
     : engine_(engine),
-      deterministic_(deterministic),
+      exact_prompts_(exact_prompts),
       slots_(static_cast<std::size_t>(engine.slot_count())) {}
 
 const LiveSlot& SlotLedger::operator[](SlotId slot) const {
@@ -38,7 +38,7 @@ std::optional<int> SlotLedger::holding(SpaceKey space, TokenSpan keys) const {
 void SlotLedger::append(SlotId slot, TokenSpan tokens, TokenSpan keys) {
   LiveSlot& held = (*this)[slot];
   held.tokens.insert(held.tokens.end(), tokens.begin(), tokens.end());
-  if (deterministic_) held.keys.insert(held.keys.end(), keys.begin(), keys.end());
+  if (exact_prompts_) held.keys.insert(held.keys.end(), keys.begin(), keys.end());
 }
 
 void SlotLedger::shorten(SlotId slot, TokenPos length) {

@@ -39,9 +39,9 @@ struct Postponed {
 struct LiveSlot {
   SpaceKey space;
   Tokens tokens;
-  Tokens keys;  // deterministic: one for each token
-  // In deterministic mode tokens [0, exact) were computed chunk by chunk of the grid and have the
-  // bits that a cold run would have. Beyond lie a partial chunk and decoded tokens. Otherwise
+  Tokens keys;  // where prompts are exact: one for each token; else none
+  // Where prompts are exact, tokens [0, exact) were computed chunk by chunk of the grid and have
+  // the bits that a cold run would have. Beyond lie a partial chunk and decoded tokens. Otherwise
   // less may be known of them: chunks that were read as one do not count.
   TokenPos exact = 0;
   TokenPos stored_upto = 0;  // memory was given a state of this many tokens
@@ -71,7 +71,7 @@ struct LiveSlot {
 
 class SlotLedger {
  public:
-  SlotLedger(const engine::Engine& engine, bool deterministic);
+  SlotLedger(const engine::Engine& engine, bool exact_prompts);
 
   [[nodiscard]] const LiveSlot& operator[](SlotId slot) const;
   [[nodiscard]] LiveSlot& operator[](SlotId slot);
@@ -80,7 +80,7 @@ class SlotLedger {
   [[nodiscard]] std::vector<SlotId> all() const;
   // What the slot's states are filed under.
   [[nodiscard]] TokenSpan keys(const LiveSlot& slot) const {
-    return deterministic_ ? slot.keys : slot.tokens;
+    return exact_prompts_ ? slot.keys : slot.tokens;
   }
   // Nothing: no slot holds all of these.
   [[nodiscard]] std::optional<int> holding(SpaceKey space, TokenSpan keys) const;
@@ -97,7 +97,7 @@ class SlotLedger {
 
  private:
   const engine::Engine& engine_;
-  const bool deterministic_;
+  const bool exact_prompts_;
   std::vector<LiveSlot> slots_;
   std::uint64_t runs_ = 0;
 };

@@ -18,7 +18,7 @@ namespace holdfast::cache {
 struct SlotState {
   SpaceKey space;
   Tokens tokens;
-  Tokens keys;         // deterministic: what the tokens are filed under; else none
+  Tokens keys;         // where prompts are exact: what the tokens are filed under; else none
   TokenPos exact = 0;  // how many of the first tokens have the bits of a cold run
   // Cover the tokens in order and without gaps; none for models without extents.
   std::vector<BlockUse> rows;

@@ -7,7 +7,7 @@
 
 namespace holdfast::cache {
 
-// In deterministic mode a slot that has written an answer goes on from where its prompt was last
+// Where prompts are exact a slot that has written an answer goes on from where its prompt was last
 // cut, and where a state cannot be truncated, memory has the snapshot of that place.
 std::optional<SlotState> SlotTransfer::copy_out(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.copy_out(slot); });
@@ -23,7 +23,8 @@ std::optional<SlotState> SlotTransfer::copy_out(SlotId slot) {
   SlotState state;
   state.space = held.space;
   state.tokens.assign(held.tokens.begin(), held.tokens.begin() + length);
-  if (core_.options.deterministic) state.keys.assign(held.keys.begin(), held.keys.begin() + length);
+  if (core_.options.has_exact_prompts())
+    state.keys.assign(held.keys.begin(), held.keys.begin() + length);
   state.exact = std::min(held.exact, length);
   state.rows = std::move(parts->rows);
   state.snapshot = std::move(parts->snapshot);
@@ -35,7 +36,7 @@ Result<void> SlotTransfer::bring_in(SlotId slot, const SlotState& state) {
   LiveSlot& held = core_.slots[slot];
   CHECK(held.idle());
   CHECK(state.length() > 0 && 0 <= state.exact && state.exact <= state.length());
-  CHECK(state.keys.size() == (core_.options.deterministic ? state.tokens.size() : 0));
+  CHECK(state.keys.size() == (core_.options.has_exact_prompts() ? state.tokens.size() : 0));
   if (core_.unsaved_bytes(held) > 0) live_.evacuate(slot);
   const HeldParts parts{state.rows, state.snapshot};
   const auto moved = core_.memory.copier.restore(slot, state.tokens, parts);

@@ -18,8 +18,8 @@ class SlotTransfer {
   SlotTransfer(CacheCore& core, LiveStates& live, SeenTokens& seen)
       : core_(core), live_(live), seen_(seen) {}
 
-  // What could be continued of the slot's state: all of it, in deterministic mode as much as has
-  // the bits of a cold run. Nothing: there is no such part, or it cannot be copied.
+  // What could be continued of the slot's state: all of it, or where prompts are exact as much as
+  // has the bits of a cold run. Nothing: there is no such part, or it cannot be copied.
   [[nodiscard]] std::optional<SlotState> copy_out(SlotId slot);
   // Gives the slot another state; its own goes into memory first, as if a request took the slot.
   // On an Error the slot is empty.

@@ -193,7 +193,7 @@ std::vector<FactDifference> flag_differences(const FlagsOfFact& known, const Two
   return found;
 }
 
-// A setting whose values have words of their own. Deterministic mode has no flag: a server has to
+// A setting whose values have words of their own. Exact prompts have no flag here: a server has to
 // have the same threads as well.
 struct WordsOfValue {
   std::string_view name;
@@ -209,8 +209,8 @@ constexpr std::array<WordsOfValue, 9> kWords = {
      {"swa-full", "1", "--swa-full", "--swa-full"},
      {"stretched", "0", "a context within the model's original length", ""},
      {"stretched", "1", "a context beyond the model's original length", ""},
-     {"mode", "deterministic", "deterministic mode", ""},
-     {"mode", "throughput", "throughput mode", "--no-deterministic"}}};
+     {"mode", "deterministic", "exact prompts", ""},
+     {"mode", "throughput", "prompts that are not exact", "--exact off"}}};
 
 const WordsOfValue* words_for(std::string_view name, std::optional<std::string_view> value) {
   const auto found = std::ranges::find_if(kWords, [&](const WordsOfValue& known) {
@@ -249,7 +249,7 @@ void add_differences(const TwoValues& values, const Facts& theirs, const Facts& 
     if (auto one = engine_difference(values, differs(theirs, ours, "variant"))) add(*one);
     return;
   }
-  // They are noted in deterministic mode only.
+  // They are noted where prompts are exact only.
   if (values.name == "threads" && differs(theirs, ours, "mode")) return;
   for (FactDifference& one : setting_differences(values)) add(std::move(one));
 }

@@ -136,9 +136,9 @@ TEST(SpaceFacts, FlagsAreNamedOnlyWhereTheyAreEnough) {
 TEST(SpaceFacts, AnotherMode) {
   const Facts exact = facts_with({{"mode", "deterministic"}, {"threads", "4/4"}});
   EXPECT_EQ(words(exact),
-            "a server with other settings (deterministic mode, here throughput mode)");
+            "a server with other settings (exact prompts, here prompts that are not exact)");
   EXPECT_EQ(flags(exact), "");
-  EXPECT_EQ(flags_for(facts_with({}), exact), "--no-deterministic");
+  EXPECT_EQ(flags_for(facts_with({}), exact), "--exact off");
   EXPECT_EQ(made_by(exact, facts_with({{"mode", "deterministic"}, {"threads", "4/2"}})),
             "a server with other settings (--threads-batch 4, here 2)");
 }

@@ -4,11 +4,11 @@
 
 namespace holdfast::cache {
 
-// In deterministic mode the tree knows keys and not tokens, so all tokens are compared.
+// Where prompts are exact the tree knows keys and not tokens, so all tokens are compared.
 TokenPos StartPlanner::common(const LiveSlot& held, const Prompt& prompt,
                               const tree::Match& match) const {
   if (held.space != prompt.space) return 0;
-  if (core_.options.deterministic) return common_prefix(held.tokens, prompt.tokens);
+  if (core_.options.has_exact_prompts()) return common_prefix(held.tokens, prompt.tokens);
   return core_.memory.tree().common(match, prompt.tokens, held.filed, held.tokens);
 }
 
@@ -46,7 +46,7 @@ StartChoice StartPlanner::plan_with(const Prompt& prompt, std::span<const SlotId
   if (core_.memory.enabled()) input.match = prompt.reuse ? &choice.match : &nothing;
   input.slots = states;
   input.costs = core_.start_costs();
-  input.deterministic = core_.options.deterministic;
+  input.exact_prompts = core_.options.has_exact_prompts();
   input.end_known = core_.may_begin_at_end(prompt) && core_.ends.holds(prompt.end);
   choice.plan = plan::plan_start(input);
   return choice;

@@ -50,9 +50,9 @@ void StartReceipt::describe(const StartChoice& choice) {
     receipt_.matched = agreed;
     nearest = &held;
   }
-  receipt_.restorable = std::max(
-      choice.plan.reused,
-      plan::deepest_in_memory(choice.match, prompt_.cuts, length - 1, core_.options.deterministic));
+  receipt_.restorable =
+      std::max(choice.plan.reused, plan::deepest_in_memory(choice.match, prompt_.cuts, length - 1,
+                                                           core_.options.has_exact_prompts()));
   if (receipt_.matched > 0 && receipt_.matched < length) note_difference(match, nearest);
 }
 

@@ -159,7 +159,7 @@ void Starter::take_over(const Start& start, const StartChoice& choice) {
     held.filed = {choice.match.node, restored};
     checkpointer_.places().shorten(start.slot, 0);  // they were those of other tokens
   }
-  if (core_.options.deterministic) {
+  if (core_.options.has_exact_prompts()) {
     held.keys.assign(prompt.keys.begin(), prompt.keys.begin() + restored);
   }
   held.space = prompt.space;

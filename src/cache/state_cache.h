@@ -19,13 +19,13 @@
 // prompt is kept too, with its logits (cache/prompt_logits.h): asked again, it begins with nothing
 // to read.
 //
-// In deterministic mode only prefill state on the grid is kept or continued, because decoded state
-// differs from it in its last bits; and states are filed under chunk keys (state/chunk_keys.h),
-// because rows differ with the chunk that they were computed in.
+// Where prompts are exact only prefill state on the grid is kept or continued, because decoded
+// state differs from it in its last bits; and states are filed under chunk keys
+// (state/chunk_keys.h), because rows differ with the chunk that they were computed in.
 //
 // Invariants, verified by check():
 //   CACHE-1  those of MemoryTier, SlotLedger, Checkpointer and SeenTokens
-//   CACHE-2  what a slot says is filed is: its first tokens (in deterministic mode keys) are
+//   CACHE-2  what a slot says is filed is: its first tokens (where prompts are exact, keys) are
 //            those above the node, while that is alive
 //   CACHE-3  those of PromptLogits
 //

@@ -96,7 +96,7 @@ llama::LlamaConfig engine_config(const ServeOptions& options) {
   config.draft_tokens_max = options.drafts.max;
   config.draft_gpu_layers = options.drafts.gpu_layers < 0 ? -1 : options.drafts.gpu_layers;
   // Its numbers must not depend on guesses; who asks for both gets steps that are all alike.
-  if (options.context.deterministic && options.drafts.source == DraftSource::kAuto) {
+  if (options.context.exact == Exactness::kAll && options.drafts.source == DraftSource::kAuto) {
     config.draft_source = DraftSource::kOff;
   }
   return config;
@@ -130,7 +130,7 @@ Result<engine::EngineSetting> asked_setting(const ServeOptions& options) {
   engine::EngineSetting asked;
   asked.cpu_variant = llama::cpu_variant_in_use();
   asked.extra_buffers = options.compute.repack;
-  asked.together = !options.context.deterministic;
+  asked.together = options.context.exact != Exactness::kAll;
   asked.drafts = engine_config(options).draft_source != DraftSource::kOff;
   return asked;
 }
@@ -183,11 +183,15 @@ cache::Fingerprint fingerprint_of(const ServeOptions& options, const StateFacts&
       .add("ubatch", number(options.context.ubatch_size))
       .add("grid", number(of.grid_step));
   add_places(options.compute, facts);
-  // Decoded state is kept in throughput mode only; the order of sums follows the threads.
-  facts.add("mode", options.context.deterministic ? "deterministic" : "throughput");
-  if (options.context.deterministic) {
+  // Where prompts are exact, decoded state is not kept, and states of `prompt` and `all` are the
+  // same. The order of sums follows the threads; and where every token's hidden row is wanted, the
+  // row that a prompt's last logits are made of is computed in another batch.
+  const bool exact = prompts_are_exact(options.context.exact);
+  facts.add("mode", exact ? "deterministic" : "throughput");
+  if (exact) {
     const ThreadCounts threads = thread_counts(options.compute);
     facts.add("threads", number(threads.generate) + "/" + number(threads.read));
+    if (of.hidden_rows) facts.add("hidden", "all");
   }
   return facts;
 }

@@ -42,7 +42,8 @@ struct StateFacts {
   std::string digest;            // of the model's file
   engine::EngineSetting engine;  // as it is in use
   TokenPos grid_step = 0;
-  bool stretched = false;  // positions are encoded for a longer context than the model's first
+  bool stretched = false;    // positions are encoded for a longer context than the model's first
+  bool hidden_rows = false;  // an MTP head wants that of every token
 };
 // All that shapes a state besides its tokens.
 [[nodiscard]] cache::Fingerprint fingerprint_of(const ServeOptions& options,

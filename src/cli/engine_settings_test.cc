@@ -50,6 +50,30 @@ TEST(Fingerprint, KnowsWhichTensorsLieElsewhere) {
   EXPECT_NE(plain, states_of([](ComputeOptions& o) { o.metadata_overrides = {"a=int:1"}; }));
 }
 
+// States of exact prompts have the same bits, whatever is promised of answers.
+TEST(Fingerprint, KnowsWhetherPromptsAreExact) {
+  const auto states = [](Exactness exact, bool hidden_rows = false) {
+    ServeOptions options;
+    options.context.exact = exact;
+    return fingerprint_of(options, {.digest = "abc", .hidden_rows = hidden_rows}).space("");
+  };
+  EXPECT_EQ(states(Exactness::kPrompt), states(Exactness::kAll));
+  EXPECT_NE(states(Exactness::kPrompt), states(Exactness::kOff));
+  EXPECT_NE(states(Exactness::kPrompt), states(Exactness::kPrompt, true));
+  EXPECT_EQ(states(Exactness::kOff), states(Exactness::kOff, true));
+}
+
+TEST(EngineConfig, OnlyWhereAllIsExactNothingIsDrafted) {
+  ServeOptions options;
+  const auto drafts = [&](Exactness exact) {
+    options.context.exact = exact;
+    return engine_config(options).draft_source;
+  };
+  EXPECT_EQ(drafts(Exactness::kOff), DraftSource::kAuto);
+  EXPECT_EQ(drafts(Exactness::kPrompt), DraftSource::kAuto);
+  EXPECT_EQ(drafts(Exactness::kAll), DraftSource::kOff);
+}
+
 TEST(EngineConfig, ExpertsStayOnTheProcessor) {
   ServeOptions options;
   options.compute.cpu_expert_layers = 3;

@@ -135,7 +135,12 @@ std::string source_line(const Json& receipt) {
   if (const std::string other = text_at(receipt, "waited_for"); !other.empty()) {
     line += ", waiting for " + harmless(other) + " to read the same";
   }
-  return line + ".\n";
+  line += ".\n";
+  if (const std::string exact = text_at(receipt, "exact"); exact == "prompt" || exact == "all") {
+    line += exact == "all" ? "Exact: prompt and answer have" : "Exact: the prompt has";
+    line += " the bits that a fresh start would give.\n";
+  }
+  return line;
 }
 
 std::string companion_line(const Json& companion) {

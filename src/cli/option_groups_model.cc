@@ -48,6 +48,21 @@ OptionKind spec_type(DraftSource& field) {
                       "");
 }
 
+OptionKind exactness(Exactness& field) {
+  return choice(
+      field, {{"off", Exactness::kOff}, {"prompt", Exactness::kPrompt}, {"all", Exactness::kAll}});
+}
+
+// Turned off, it leaves exact prompts as they are.
+OptionKind all_exact(Exactness& field) {
+  return {"on or off", [&field](std::string_view text) {
+            const auto truth = truth_of(text);
+            if (truth.value_or(false)) field = Exactness::kAll;
+            if (!truth.value_or(true) && field == Exactness::kAll) field = Exactness::kOff;
+            return truth.has_value();
+          }};
+}
+
 constexpr float kNoLimit = std::numeric_limits<float>::max();
 
 auto number_up_to(float max) {
@@ -154,9 +169,13 @@ OptionGroup context_group(ContextOptions& o) {
        "this many milliseconds between two of their tokens, and for no longer than about 2048 "
        "tokens take to be read. Less: answers flow more evenly, and prompts are read more slowly. "
        "0: no limit."},
-      {"--deterministic / --no-deterministic", "", flag(o.deterministic),
-       "The same request gives the same answer whatever else is running. Slower with several "
-       "users."},
+      {"--exact", "off|prompt|all", exactness(o.exact),
+       "What has the very bits that a fresh start would give. prompt: all that is reused of a prompt; "
+       "an answer is read once more before its next turn, in idle time where there is some "
+       "(--prewarm). all: the answers too, whatever else is running; slower with several users. off: "
+       "reuse and joint steps make differences of the size of rounding."},
+      {"--deterministic / --no-deterministic", "", all_exact(o.exact),
+       "Another name for --exact all."},
   }};
 }
 

@@ -27,6 +27,7 @@
 #include "engine/vector_norm.h"
 #include "env/log.h"
 #include "state/drafts.h"
+#include "state/exactness.h"
 #include "state/tokens.h"
 
 namespace holdfast::cli {
@@ -72,7 +73,7 @@ struct ContextOptions {
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";
   bool swa_full = false;
-  bool deterministic = false;
+  Exactness exact = Exactness::kOff;
   int latency_target_ms = 250;  // 0: none
 };
 

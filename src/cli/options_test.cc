@@ -83,6 +83,18 @@ TEST_F(OptionsTest, ALlamaServerCommandLineWorks) {
   EXPECT_EQ(options.compute.tensor_split, (std::vector<float>{3, 1}));
 }
 
+TEST_F(OptionsTest, ExactnessHasTwoNames) {
+  const auto exact = [](const Args& args) { return good(args).context.exact; };
+  EXPECT_EQ(exact({}), Exactness::kOff);
+  EXPECT_EQ(exact({"--exact", "prompt"}), Exactness::kPrompt);
+  EXPECT_EQ(exact({"--exact", "all"}), Exactness::kAll);
+  EXPECT_EQ(exact({"--deterministic"}), Exactness::kAll);
+  EXPECT_EQ(exact({"--deterministic", "--exact", "prompt"}), Exactness::kPrompt);
+  EXPECT_EQ(exact({"--exact", "prompt", "--no-deterministic"}), Exactness::kPrompt);
+  EXPECT_EQ(exact({"--exact", "all", "--no-deterministic"}), Exactness::kOff);
+  EXPECT_NE(bad({"--exact", "some"}).find("one of off, prompt, all"), std::string::npos);
+}
+
 TEST_F(OptionsTest, TensorsMayLieElsewhere) {
   const ServeOptions options =
       good({"-ncmoe", "5", "-cmoe", "-ot", "a=CPU,b=CPU", "--override-kv", "x.y=int:3"});

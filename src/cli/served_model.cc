@@ -30,9 +30,10 @@ cache::Fingerprint fingerprint_with(const ServeOptions& options, const llama::Lo
                                     const CheckedModel& checked) {
   // Some models encode positions in another way in contexts longer than their first ones.
   const bool stretched = model.engine->context_tokens() > model.text->card().context_original;
-  return fingerprint_of(options,
-                        {checked.digest.empty() ? name_for_unknown() : checked.digest,
-                         checked.standing.setting, grid_step(options, model.on_gpu), stretched});
+  const bool mtp = model.companion != nullptr && model.companion->name() == "mtp";
+  return fingerprint_of(
+      options, {checked.digest.empty() ? name_for_unknown() : checked.digest,
+                checked.standing.setting, grid_step(options, model.on_gpu), stretched, mtp});
 }
 
 }  // namespace
@@ -193,6 +194,10 @@ void ServedModel::announce_states() const {
                            {"context", context},
                            {"trained", model_.text->card().context_train},
                            {"memory", human_bytes(state)}});
+  const Exactness exact = options_.context.exact;
+  if (exact == Exactness::kPrompt) env::Log::info("exact: prompts have the bits of a fresh start");
+  if (exact == Exactness::kAll)
+    env::Log::info("exact: prompts and answers have the bits of a fresh start");
   const ByteCount budget = scheduler_->cache_commands().status().budget;
   env::Log::info(budget == 0 ? "cache: off, only slots are continued"
                              : "cache: up to " + human_bytes(budget) + " of memory for states");

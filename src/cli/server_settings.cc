@@ -103,7 +103,7 @@ serve::SchedulerOptions scheduler_options(const ServeOptions& options,
                                           const engine::EngineSetting& setting) {
   serve::SchedulerOptions scheduling;
   scheduling.queue_max = static_cast<std::size_t>(options.server.queue_max);
-  scheduling.deterministic = options.context.deterministic;
+  scheduling.exact = options.context.exact;
   scheduling.one_by_one = !setting.together;
   scheduling.grid_step = grid_step(options, model.on_gpu);
   scheduling.pace.target_ms = options.context.latency_target_ms;
@@ -112,7 +112,7 @@ serve::SchedulerOptions scheduler_options(const ServeOptions& options,
   scheduling.deterministic_draft = model.engine->decode_tokens_max() - 1;
   scheduling.may_prewarm = prewarm_rule(options.reuse.prewarm);
   scheduling.proofs.share = options.reuse.prove;
-  scheduling.proofs.exact = options.context.deterministic && !model.on_gpu;
+  scheduling.proofs.exact = prompts_are_exact(options.context.exact) && !model.on_gpu;
   scheduling.cache.memory.budget = cache_budget(options.reuse.ram_mib);
   scheduling.cache.checkpoint_every = options.reuse.checkpoint_every;
   scheduling.cache.checkpoints = options.reuse.checkpoints;

@@ -4,7 +4,7 @@
 //   run cuts   s s s s E | u u u u E   h h h | t t            is not there in history
 //                              ^junction
 //
-// In deterministic mode these are the cuts of the grid and nothing else. Otherwise
+// Where prompts are exact these are the cuts of the grid and nothing else. Otherwise
 // chunks of the grid that together are no longer than one may be are read as one: a dozen
 // short messages take little longer than one long one. Cut is still
 //

@@ -53,9 +53,9 @@ tree::NodeId node_holding(const tree::Match& match, TokenPos position) {
 }
 
 // START-2 for a state of memory. One that ends where the match does is that of a whole prompt.
-bool may_keep(const tree::Match& match, const tree::Stop& stop, Cuts cuts, bool deterministic) {
+bool may_keep(const tree::Match& match, const tree::Stop& stop, Cuts cuts, bool exact_prompts) {
   return on_grid(cuts, stop.position) || stop.position == match.length ||
-         (!deterministic && stop.marks.has(Hint::kOffGrid));
+         (!exact_prompts && stop.marks.has(Hint::kOffGrid));
 }
 
 bool can_truncate(const LiveState& slot, TokenPos position) {
@@ -76,7 +76,7 @@ struct Way {
 // How deep the slot's own state can be kept; 0: not at all.
 TokenPos reused_of_live(const StartInput& input, const LiveState& slot) {
   const TokenPos agreed = std::min(slot.common, limit_of(input));
-  if (!input.deterministic && agreed > slot.exact && can_truncate(slot, agreed)) return agreed;
+  if (!input.exact_prompts && agreed > slot.exact && can_truncate(slot, agreed)) return agreed;
   auto cut = std::ranges::upper_bound(input.cuts, std::min(agreed, slot.exact));
   for (int tries = kCutsTried; cut != input.cuts.begin() && tries > 0; --tries) {
     if (can_truncate(slot, *--cut)) return *cut;
@@ -84,17 +84,17 @@ TokenPos reused_of_live(const StartInput& input, const LiveState& slot) {
   return 0;
 }
 
-// The slot's rows that agree with the prompt and may be kept. In deterministic mode those of whole
-// chunks: where the prompt ends inside a chunk that the slot has read to its end, the tokens agree
-// and the bits do not.
+// The slot's rows that agree with the prompt and may be kept. Where prompts are exact those of
+// whole chunks: where the prompt ends inside a chunk that the slot has read to its end, the tokens
+// agree and the bits do not.
 TokenPos rows_of(const StartInput& input, const LiveState& slot) {
-  if (!input.deterministic) return slot.common;
+  if (!input.exact_prompts) return slot.common;
   return floor_of(input.cuts, std::min(slot.common, slot.exact));
 }
 
 // START-2 for a place of the slot's own.
 bool may_keep(const StartInput& input, const PlaceInSlot& place) {
-  return on_grid(input.cuts, place.position) || (!input.deterministic && place.off_grid);
+  return on_grid(input.cuts, place.position) || (!input.exact_prompts && place.off_grid);
 }
 
 // A snapshot that the slot's own rows can be joined with.
@@ -112,7 +112,7 @@ std::optional<InPlace> snapshot_in_place(const StartInput& input, const LiveStat
     if (place.position <= limit && may_keep(input, place)) best = InPlace{{}, place.position};
   }
   const tree::Stop* stop = deepest_stop(*input.match, limit, [&](const tree::Stop& at) {
-    return at.has_snapshot && may_keep(*input.match, at, input.cuts, input.deterministic);
+    return at.has_snapshot && may_keep(*input.match, at, input.cuts, input.exact_prompts);
   });
   if (stop && (!best || stop->position > best->position))
     best = InPlace{stop->node, stop->position};
@@ -159,7 +159,7 @@ std::vector<Way> ways_on(const StartInput& input, const LiveState& slot) {
                     costs.bytes_per_snapshot});
   }
   const TokenPos deepest = input.match ? deepest_in_memory(*input.match, input.cuts,
-                                                           limit_of(input), input.deterministic)
+                                                           limit_of(input), input.exact_prompts)
                                        : 0;
   if (deepest > 0) {
     const ByteCount bytes =
@@ -216,10 +216,10 @@ StartPlan plan_start(const StartInput& input) {
 }
 
 TokenPos deepest_in_memory(const tree::Match& match, std::span<const TokenPos> cuts, TokenPos limit,
-                           bool deterministic) {
+                           bool exact_prompts) {
   if (match.truncates_anywhere) limit = std::min(limit, match.covered);
   const tree::Stop* stop = deepest_stop(match, limit, [&](const tree::Stop& at) {
-    return at.restorable && may_keep(match, at, cuts, deterministic);
+    return at.restorable && may_keep(match, at, cuts, exact_prompts);
   });
   const TokenPos at_stop = stop ? stop->position : 0;
   return match.truncates_anywhere ? std::max(at_stop, floor_of(cuts, limit)) : at_stop;
@@ -308,7 +308,7 @@ std::vector<std::string> check_start_plan(const StartInput& input, const StartPl
   if (slot == input.slots.end()) return {"START-3: there is no such slot"};
 
   std::vector<std::string> violations;
-  const bool decoded = !input.deterministic && is_decoded(input, *slot, plan);
+  const bool decoded = !input.exact_prompts && is_decoded(input, *slot, plan);
   const bool whole = plan.reused == input.prompt_length;
   if (!nothing && !whole && !on_grid(input.cuts, plan.reused) && !decoded) {
     violations.push_back("START-2: " + at + " is off the grid");

@@ -15,15 +15,15 @@
 // then a state of the whole prompt serves as well.
 // State that was computed chunk by chunk of the grid is kept up to a cut of it only, so that
 // what follows is chunked as in a cold run. Other state (decoded tokens, a cut at a difference,
-// chunks that were read as one) is kept where it ends, and only when `deterministic` is off.
+// chunks that were read as one) is kept where it ends, and only when `exact_prompts` is off.
 //
 // Invariants, verified by check_start_plan():
 //   START-1  0 <= reused < prompt_length, or all of it where `end_known`; and reused is 0 iff the
 //            source is kNothing
 //   START-2  reused lies on a cut of the prompt's grid, or at its end, or the state there is
-//            decoded and `deterministic` is off
+//            decoded and `exact_prompts` is off
 //   START-3  what is kept is there: within the live state and its agreement with the prompt, and
-//            in exact chunks if `deterministic` (live sources); where the slot can be truncated
+//            in exact chunks if `exact_prompts` (live sources); where the slot can be truncated
 //            (kLive); a restorable place of the match (kMemory); a snapshot of the match or of the
 //            slot itself at exactly `reused` (kSnapshotInPlace)
 //   START-4  the actions, in order, begin with keeping what would be lost and end with reading
@@ -87,7 +87,7 @@ struct StartInput {
   const tree::Match* match = nullptr;  // of memory; null: there is none, or it may not be used
   std::span<const LiveState> slots;    // at least one
   StartCosts costs;
-  bool deterministic = false;
+  bool exact_prompts = false;
   bool end_known = false;  // the logits of its last token are at hand
 };
 
@@ -138,6 +138,6 @@ struct StartPlan {
 // The deepest position up to `limit` at which memory could bring this prompt back, whatever
 // it costs; 0 if none.
 [[nodiscard]] TokenPos deepest_in_memory(const tree::Match& match, std::span<const TokenPos> cuts,
-                                         TokenPos limit, bool deterministic);
+                                         TokenPos limit, bool exact_prompts);
 
 }  // namespace holdfast::plan

@@ -108,21 +108,21 @@ TEST_F(Start, APromptWhoseEndIsKnownNeedNotBeReadAtAll) {
   match.length = 1000;
   input_.match = &match;
   slots_ = {{.slot = 0}};
-  for (const bool deterministic : {false, true}) {
-    input_.deterministic = deterministic;
+  for (const bool exact_prompts : {false, true}) {
+    input_.exact_prompts = exact_prompts;
     input_.end_known = false;
     expect(0, kMemory, 900, {RestoreState{{1, 1}, 900}, read_from(900)});
     input_.end_known = true;
     expect(0, kMemory, 1000, {RestoreState{{2, 1}, 1000}, read_from(1000)});
   }
-  input_.deterministic = false;
+  input_.exact_prompts = false;
   slots_ = {
       {.slot = 0, .length = 1000, .common = 1000, .exact = 900, .can_truncate = only_at(1000)}};
   expect(0, kLive, 1000, {read_from(1000)});
 }
 
-TEST_F(Start, InADeterministicServerDecodedTokensAreReadAgain) {
-  input_.deterministic = true;
+TEST_F(Start, WherePromptsAreExactDecodedTokensAreReadAgain) {
+  input_.exact_prompts = true;
   slots_ = {{.slot = 0, .length = 870, .common = 870, .exact = 800, .can_truncate = anywhere}};
   expect(0, kLive, 800, {TruncateLive{800}, read_from(800)});
   slots_[0].can_truncate = only_at(870);
@@ -134,7 +134,7 @@ TEST_F(Start, InADeterministicServerDecodedTokensAreReadAgain) {
 
 // The prompt ends at 950, inside a chunk that the slot has read up to 1000: its rows there are not
 // those of the prompt's own, shorter chunk.
-TEST_F(Start, InADeterministicServerNoSnapshotJoinsRowsOfALongerChunk) {
+TEST_F(Start, WherePromptsAreExactNoSnapshotJoinsRowsOfALongerChunk) {
   make_hybrid();
   input_.prompt_length = 950;
   cuts_.pop_back();
@@ -143,9 +143,9 @@ TEST_F(Start, InADeterministicServerNoSnapshotJoinsRowsOfALongerChunk) {
   input_.match = &match;
   input_.end_known = true;
   slots_ = {{.slot = 0, .length = 1000, .common = 950, .exact = 1000}};
-  input_.deterministic = false;
+  input_.exact_prompts = false;
   EXPECT_EQ(plan().source, kSnapshotInPlace);
-  input_.deterministic = true;
+  input_.exact_prompts = true;
   EXPECT_EQ(plan().source, kMemory);
   EXPECT_EQ(plan().reused, 950);
 }
@@ -216,7 +216,7 @@ TEST_F(Start, ADecodedStateIsRestoredWhereItEnds) {
   input_.match = &match;
   slots_ = {{.slot = 0}};
   expect(0, kMemory, 930, {RestoreState{{2, 1}, 930}, read_from(930)});
-  input_.deterministic = true;
+  input_.exact_prompts = true;
   expect(0, kMemory, 900, {RestoreState{{2, 1}, 900}, read_from(900)});
 }
 
@@ -351,7 +351,7 @@ TEST_F(BrokenStart, IsNoticedWhereNoStateIs) {
   slots_[0].common = 760;
   slots_[0].exact = 600;
   EXPECT_EQ(verdict(good_), "");
-  input_.deterministic = true;
+  input_.exact_prompts = true;
   EXPECT_EQ(verdict(good_), "START-3") << "its rows are decoded";
   input_.match = nullptr;
   EXPECT_EQ(verdict(good_), "START-3");
@@ -398,7 +398,7 @@ class RandomStart {
                     .bytes_per_snapshot = below(60),
                     .token = one_in(4) ? below(4) : 10 + below(90)};
     input_.costs.any_token = one_in(2) ? below(300) : 0;
-    input_.deterministic = one_in(2);
+    input_.exact_prompts = one_in(2);
     input_.end_known = one_in(3);
   }
 
@@ -486,7 +486,7 @@ class RandomStart {
   [[nodiscard]] bool allowed(const LiveState& slot, StartSource source, TokenPos reused) const {
     if ((source == kNothing) != (reused == 0)) return false;
     if (source == kNothing) return true;
-    const bool exact = input_.deterministic;
+    const bool exact = input_.exact_prompts;
     const bool decoded =
         source == kLive
             ? reused > slot.exact

@@ -35,7 +35,7 @@ void put_options(RecordWriter& out, const cache::CacheOptions& options) {
   put_odds(out, policy.interior);
   put_odds(out, policy.proven);
   out.number(policy.candidates_max);
-  out.truth(options.deterministic);
+  out.truth(options.has_exact_prompts());
   out.position(options.checkpoint_every);
   out.truth(options.checkpoints);
   out.text(options.fingerprint);
@@ -53,7 +53,7 @@ cache::CacheOptions get_options(RecordReader& in) {
   policy.proven = get_odds(in);
   policy.candidates_max = in.number(kCountMax);
   if (policy.candidates_max == 0) in.fail();
-  options.deterministic = in.truth();
+  options.exact = in.truth() ? Exactness::kPrompt : Exactness::kOff;
   options.checkpoint_every = in.position(kRecordedContextMax);
   options.checkpoints = in.truth();
   options.fingerprint = in.text();

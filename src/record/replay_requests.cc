@@ -7,7 +7,7 @@ namespace holdfast::record {
 cache::Prompt LiveRequest::view() const {
   return {prompt.space,
           prompt.tokens,
-          deterministic ? TokenSpan(keys) : TokenSpan(prompt.tokens),
+          exact_prompts ? TokenSpan(keys) : TokenSpan(prompt.tokens),
           prompt.cuts,
           prompt.spans,
           prompt.yes,
@@ -24,7 +24,7 @@ bool ReplayRequests::add(CacheEvent&& prompt) {
   if (requests_.contains(prompt.request) || live_tokens_ > tokens_max_) return false;
   auto request = std::make_unique<LiveRequest>();
   request->prompt = std::move(prompt);
-  request->deterministic = cache_.header().options.deterministic;
+  request->exact_prompts = cache_.header().options.has_exact_prompts();
   request->keys = cache_.keys_for(request->prompt.tokens, request->prompt.cuts);
   if (request->prompt.yes) {
     const cache::Prompt seen = request->view();

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kLiveTokensMax = std::uint64_t{64} << 20U;
 
 struct LiveRequest {
   CacheEvent prompt;
-  bool deterministic = false;
+  bool exact_prompts = false;
   Tokens keys;
   cache::EndKey end;
   cache::Receipt receipt;

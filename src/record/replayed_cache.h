@@ -43,7 +43,7 @@ class ReplayedCache {
 
   // What states are filed under (state/chunk_keys.h).
   [[nodiscard]] Tokens keys_for(const Tokens& tokens, const std::vector<TokenPos>& cuts) const {
-    return cache::filing_keys(tokens, cuts, header_.options.deterministic);
+    return cache::filing_keys(tokens, cuts, header_.options.has_exact_prompts());
   }
 
  private:

@@ -307,7 +307,7 @@ std::string about(const ReplayOutcome& outcome) {
                      " slots of " + count(header.context_tokens) + " tokens, cache of " +
                      human_bytes(header.options.memory.budget) +
                      ", state: " + html_escaped(header.shape.describe());
-  if (header.options.deterministic) text += ", deterministic";
+  if (header.options.has_exact_prompts()) text += ", exact prompts";
   if (!header.companion.empty()) text += ", drafts: " + html_escaped(header.companion);
   if (header.lower) text += ", with a cache folder";
   if (header.private_form) text += ". Private: no token and no text is in the recording";

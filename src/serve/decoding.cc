@@ -62,7 +62,7 @@ void Decoding::step() {
   // A draft that only a restored state takes back is not made where restoring is not believed.
   const bool believed = core_.totals.disproved.empty();
   if (believed || core_.engine.can_take_back(1)) speculator_.propose(ready);
-  const bool one_by_one = core_.options.deterministic || core_.options.one_by_one;
+  const bool one_by_one = core_.options.is_deterministic() || core_.options.one_by_one;
   for (const auto& batch : batches_of(ready, one_by_one)) step_together(batch);
 }
 
@@ -245,7 +245,7 @@ void Decoding::keep_accepted(Slot& slot, Verdict& verdict) {
 
 // Goes back to the state before the step. What was right of it is computed again, with
 // the next step, or at once where there is none. Where even that fails, everything is
-// read again: time, not tokens. In deterministic mode that would be other bits than those of
+// read again: time, not tokens. Where all is exact that would be other bits than those of
 // a cold run, and perhaps other tokens: there the request fails, unless it is at its end.
 void Decoding::take_back(Slot& slot, Verdict& verdict) {
   if (verdict.undone.empty()) return;
@@ -256,7 +256,7 @@ void Decoding::take_back(Slot& slot, Verdict& verdict) {
     speculator_.note_brought_back(env::ms_between(before, core_.clock.now()));
     job.answer.uncomputed = joined(verdict.undone, {&verdict.next, 1});
     if (!verdict.ending) return;
-  } else if (core_.options.deterministic && !verdict.ending) {
+  } else if (core_.options.is_deterministic() && !verdict.ending) {
     core_.engine.clear(slot.id);
     core_.cache.growth().emptied(slot.id);
     verdict.error = not_brought_back();

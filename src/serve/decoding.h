@@ -7,8 +7,8 @@
 //
 // Taking back: rows are truncated. Where a state cannot be truncated, the state before the step is
 // loaded, and what was right of the step is computed again with the next one. Where even that
-// fails, all of it is read again: time, never tokens. In deterministic mode the request fails then,
-// because what is read again has other bits than what was written.
+// fails, all of it is read again: time, never tokens. Where all is exact (--exact all) the request
+// fails then, because what is read again has other bits than what was written.
 //
 // Batches: a step's batch holds neighbouring slots with equally many tokens, because the library
 // splits everything else, and a split batch may move another slot's rollback planes
@@ -16,8 +16,8 @@
 // drafts are filled up where one batch is cheaper than several, but not where a state would have to
 // be brought back for it: what fills up is always wrong.
 //
-// Deterministic mode has drafts only if asked for. Every step then has the same number of rows,
-// drafted or filled in, so that no token's bits depend on what was guessed.
+// Where all is exact there are drafts only if asked for. Every step then has the same number of
+// rows, drafted or filled in, so that no token's bits depend on what was guessed.
 //
 // Some models, instead of ending their turn after a tool call, write line breaks until something
 // stops them. After kBlankTokensMax tokens in a row that show nothing the API is asked whether what

@@ -24,7 +24,7 @@ cache::Fingerprint facts_of(const std::string& engine) {
 // A server's life. Its thread below memory is turned by hand.
 class Process {
  public:
-  Process(tier::SimulatedFiles& files, const std::string& engine, bool deterministic = false,
+  Process(tier::SimulatedFiles& files, const std::string& engine, Exactness exact = Exactness::kOff,
           ByteCount memory = 64 << 20)
       : facts_(facts_of(engine)),
         known_(std::make_shared<tier::StoredDepths>()),
@@ -32,10 +32,11 @@ class Process {
                    tier::DiskStore::open(files, {.budget = 64 << 20, .stored_depths = known_}, 0))
                    .value()),
         lower_(*store_, known_, clock_, {.blob_tokens = 64}) {
-    lower_.set_foreign(cache::ForeignStates(
-        {{facts_of("old"), "another engine (old, here " + engine + ")", "", deterministic}}));
+    lower_.set_foreign(
+        cache::ForeignStates({{facts_of("old"), "another engine (old, here " + engine + ")", "",
+                               prompts_are_exact(exact)}}));
     SchedulerOptions options;
-    options.deterministic = deterministic;
+    options.exact = exact;
     options.cache.memory.budget = memory;
     options.cache.names_foreign = engine != "old";
     engine::FakeOptions fake;
@@ -81,7 +82,7 @@ class Process {
   std::optional<Bench> bench_;
 };
 
-class Foreign : public ::testing::TestWithParam<bool> {
+class Foreign : public ::testing::TestWithParam<Exactness> {
  protected:
   // What a server of the engine before has left.
   void left(const std::string& prompt, const std::string& tenant = "") {
@@ -181,9 +182,8 @@ TEST_P(Foreign, IsNoReasonForTheEngineThatMadeIt) {
   EXPECT_NE(receipt.missing.why, cache::MissReason::kForeign);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Foreign, ::testing::Bool(), [](const auto& mode) {
-  return std::string(mode.param ? "Deterministic" : "Throughput");
-});
+INSTANTIATE_TEST_SUITE_P(Modes, Foreign, ::testing::ValuesIn(kEachExactness),
+                         [](const auto& mode) { return std::string(exactness_name(mode.param)); });
 
 }  // namespace
 }  // namespace holdfast::serve

@@ -13,7 +13,7 @@ GridRule grid_rule(const engine::Engine& engine, const engine::TextModel& text, 
 
 cache::CacheOptions cache_options(const SchedulerOptions& options) {
   cache::CacheOptions cache = options.cache;
-  cache.deterministic = options.deterministic;
+  cache.exact = options.exact;
   cache.merged_chunk = options.grid_step;
   return cache;
 }

@@ -41,8 +41,8 @@ class TimedClient final : public EventSink {
 struct Setting {
   engine::FakeKind kind = engine::FakeKind::kHybrid;
   double target_ms = 250.0;
-  bool deterministic = false;
-  bool one_chunk_after_another = false;  // for cold runs: deterministic, whatever the engine is
+  Exactness exact = Exactness::kOff;
+  bool one_chunk_after_another = false;  // for cold runs: all is exact, whatever the engine is
   TokenPos chunk = 512;
   WorkTimes times = {};
   int slots = 2;
@@ -56,7 +56,7 @@ struct PacedServer {
              .context_tokens = 40'000,
              .chunk_tokens_max = setting.chunk,
              .snapshot_bytes = 8 + padding(setting.times),
-             .chunk_sensitive = setting.deterministic},
+             .chunk_sensitive = prompts_are_exact(setting.exact)},
         engine(fake, clock, setting.times),
         scheduler(engine, text, options(setting), clock) {}
 
@@ -67,7 +67,7 @@ struct PacedServer {
   }
   static SchedulerOptions options(const Setting& setting) {
     SchedulerOptions made;
-    made.deterministic = setting.deterministic || setting.one_chunk_after_another;
+    made.exact = setting.one_chunk_after_another ? Exactness::kAll : setting.exact;
     made.grid_step = setting.chunk;
     made.pace.target_ms = setting.target_ms;
     made.cache.memory.budget = setting.budget;
@@ -212,20 +212,22 @@ TEST_P(WhileOneWrites, NothingChangesWhereNobodyWrites) {
   for (std::size_t i = 0; i + 1 < chunks.size(); ++i) EXPECT_EQ(chunks[i], GetParam().chunk);
 }
 
-TEST_P(WhileOneWrites, DeterministicChunksAndAnswersStayAsTheyAre) {
-  Setting made = setting();
-  made.deterministic = true;
-  PacedServer server(made);
-  const auto writer = server.submit("abc", -1);
-  server.run_until(*writer, 20);
-  for (const unsigned seed : {5U, 6U}) {
-    const auto reader = server.submit(long_text(5000, seed), 30);
-    server.run_until_ended(*reader);
-    EXPECT_EQ(reader->text_, cold(made, long_text(5000, seed), 30));
+TEST_P(WhileOneWrites, WherePromptsAreExactChunksAndAnswersStayAsTheyAre) {
+  for (const Exactness exact : {Exactness::kPrompt, Exactness::kAll}) {
+    Setting made = setting();
+    made.exact = exact;
+    PacedServer server(made);
+    const auto writer = server.submit("abc", -1);
+    server.run_until(*writer, 20);
+    for (const unsigned seed : {5U, 6U}) {
+      const auto reader = server.submit(long_text(5000, seed), 30);
+      server.run_until_ended(*reader);
+      EXPECT_EQ(reader->text_, cold(made, long_text(5000, seed), 30));
+    }
+    const auto chunks = server.chunks_of(SlotId{1});
+    const TokenPos last = 5000 % GetParam().chunk;
+    for (const TokenPos size : chunks) EXPECT_TRUE(size == GetParam().chunk || size == last);
   }
-  const auto chunks = server.chunks_of(SlotId{1});
-  const TokenPos last = 5000 % GetParam().chunk;
-  for (const TokenPos size : chunks) EXPECT_TRUE(size == GetParam().chunk || size == last);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -275,22 +277,22 @@ TEST(Pace, WithoutATargetAGapHoldsABatch) {
 // --- copies --------------------------------------------------------------------------------
 
 // Rows that take as long to copy as to read, and snapshots that fill the target alone.
-Setting slow_copies(engine::FakeKind kind, bool deterministic) {
+Setting slow_copies(engine::FakeKind kind, Exactness exact) {
   return {.kind = kind,
           .target_ms = 100.0,
-          .deterministic = deterministic,
+          .exact = exact,
           .times = {.row = 0.12, .snapshot = 80.0},
           .slots = 3};
 }
 
 struct Copying {
   engine::FakeKind kind;
-  bool deterministic;
+  Exactness exact;
 };
 class SlowCopies : public ::testing::TestWithParam<Copying> {};
 
 TEST_P(SlowCopies, WhatIsCopiedPastAStepIsTheSame) {
-  const Setting setting = slow_copies(GetParam().kind, GetParam().deterministic);
+  const Setting setting = slow_copies(GetParam().kind, GetParam().exact);
   PacedServer server(setting);
   const auto writer = server.submit("abc", -1);
   server.run_until(*writer, 50);
@@ -320,7 +322,7 @@ TEST_P(SlowCopies, WhatIsCopiedPastAStepIsTheSame) {
 }
 
 TEST_P(SlowCopies, GapsStayWithinTheTarget) {
-  Setting setting = slow_copies(GetParam().kind, GetParam().deterministic);
+  Setting setting = slow_copies(GetParam().kind, GetParam().exact);
   if (GetParam().kind == engine::FakeKind::kWindowed)
     setting.times.snapshot = 0.24;  // as its bytes say
   PacedServer server(setting);
@@ -335,7 +337,7 @@ TEST_P(SlowCopies, GapsStayWithinTheTarget) {
 }
 
 TEST_P(SlowCopies, ACancelledRequestLosesNothingThatWasPostponed) {
-  const Setting setting = slow_copies(GetParam().kind, GetParam().deterministic);
+  const Setting setting = slow_copies(GetParam().kind, GetParam().exact);
   int seen = 0;
   for (int turns = 1; turns < 60; turns += 3) {
     PacedServer server(setting);
@@ -356,11 +358,12 @@ TEST_P(SlowCopies, ACancelledRequestLosesNothingThatWasPostponed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SlowCopies,
-                         ::testing::Values(Copying{engine::FakeKind::kAttention, false},
-                                           Copying{engine::FakeKind::kWindowed, false},
-                                           Copying{engine::FakeKind::kRecurrent, false},
-                                           Copying{engine::FakeKind::kHybrid, false},
-                                           Copying{engine::FakeKind::kHybrid, true}));
+                         ::testing::Values(Copying{engine::FakeKind::kAttention, Exactness::kOff},
+                                           Copying{engine::FakeKind::kWindowed, Exactness::kOff},
+                                           Copying{engine::FakeKind::kRecurrent, Exactness::kOff},
+                                           Copying{engine::FakeKind::kHybrid, Exactness::kOff},
+                                           Copying{engine::FakeKind::kHybrid, Exactness::kPrompt},
+                                           Copying{engine::FakeKind::kHybrid, Exactness::kAll}));
 
 TEST(Pace, OneStateComesBackBetweenTwoSteps) {
   PacedServer server({.times = {.row = 0.002, .snapshot = 5.0}, .slots = 4});
@@ -410,7 +413,7 @@ TEST(Pace, GapsAreCounted) {
 
 struct RandomPace {
   engine::FakeKind kind;
-  bool deterministic;
+  Exactness exact;
   double target_ms;
 };
 class PaceModel : public ::testing::TestWithParam<RandomPace> {};
@@ -419,7 +422,7 @@ TEST_P(PaceModel, EveryAnswerEqualsTheColdOne) {
   std::mt19937 random(4242);
   const Setting setting{.kind = GetParam().kind,
                         .target_ms = GetParam().target_ms,
-                        .deterministic = GetParam().deterministic,
+                        .exact = GetParam().exact,
                         .chunk = 128,
                         .times = {.row = 0.05, .snapshot = 20.0},
                         .slots = 3,
@@ -462,14 +465,17 @@ TEST_P(PaceModel, EveryAnswerEqualsTheColdOne) {
   EXPECT_GT(answered, 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, PaceModel,
-                         ::testing::Values(RandomPace{engine::FakeKind::kAttention, false, 30.0},
-                                           RandomPace{engine::FakeKind::kWindowed, false, 30.0},
-                                           RandomPace{engine::FakeKind::kRecurrent, false, 30.0},
-                                           RandomPace{engine::FakeKind::kHybrid, false, 30.0},
-                                           RandomPace{engine::FakeKind::kHybrid, false, 250.0},
-                                           RandomPace{engine::FakeKind::kHybrid, true, 30.0},
-                                           RandomPace{engine::FakeKind::kAttention, true, 30.0}));
+INSTANTIATE_TEST_SUITE_P(
+    Runs, PaceModel,
+    ::testing::Values(RandomPace{engine::FakeKind::kAttention, Exactness::kOff, 30.0},
+                      RandomPace{engine::FakeKind::kWindowed, Exactness::kOff, 30.0},
+                      RandomPace{engine::FakeKind::kRecurrent, Exactness::kOff, 30.0},
+                      RandomPace{engine::FakeKind::kHybrid, Exactness::kOff, 30.0},
+                      RandomPace{engine::FakeKind::kHybrid, Exactness::kOff, 250.0},
+                      RandomPace{engine::FakeKind::kHybrid, Exactness::kAll, 30.0},
+                      RandomPace{engine::FakeKind::kHybrid, Exactness::kPrompt, 30.0},
+                      RandomPace{engine::FakeKind::kWindowed, Exactness::kPrompt, 30.0},
+                      RandomPace{engine::FakeKind::kAttention, Exactness::kAll, 30.0}));
 
 }  // namespace
 }  // namespace holdfast::serve

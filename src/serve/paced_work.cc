@@ -10,7 +10,7 @@ TokenPos PacedWork::tokens_to_read(const Slot& slot) const {
   const TokenPos wanted = core_.cache.growth().chunk_end(slot.id) - core_.length(slot.id);
   if (!core_.writing) return wanted;
   using Chunks = plan::GapPace::Chunks;
-  const auto chunks = core_.options.deterministic ? Chunks::kWhole : Chunks::kMayBeSplit;
+  const auto chunks = core_.options.has_exact_prompts() ? Chunks::kWhole : Chunks::kMayBeSplit;
   return core_.pace.tokens_to_read(wanted, chunks);
 }
 

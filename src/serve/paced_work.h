@@ -1,8 +1,8 @@
 // PacedWork: what is done between two steps of those who write - reading, copying, bringing states
 // back - measured, and divided as GapPace (plan/gap_pace.h) allows.
 //
-//   - a chunk that alone takes longer than the target is read in pieces, but not in deterministic
-//     mode;
+//   - a chunk that alone takes longer than the target is read in pieces, but not where prompts are
+//     exact;
 //   - at most one state is brought back between two steps;
 //   - a checkpoint whose copy does not fit behind its chunk is postponed, and taken between later
 //     steps, its rows piece by piece. Until then its slot neither reads on nor writes;

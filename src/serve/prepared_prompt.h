@@ -19,7 +19,7 @@ struct PreparedPrompt {
   std::vector<tier::PathName> names;  // ColdStates::names_for
   cache::EndKey end;                  // of its keys, if it may use what is stored
 
-  // What its states are filed under: the tokens themselves, unless deterministic.
+  // What its states are filed under: the tokens themselves, unless prompts are exact.
   [[nodiscard]] TokenSpan keys_of(const Tokens& prompt) const {
     return keys.empty() ? TokenSpan(prompt) : TokenSpan(keys);
   }
@@ -28,14 +28,14 @@ struct PreparedPrompt {
 // Any thread: it asks only what any thread may ask.
 class PromptPreparer {
  public:
-  PromptPreparer(const Grid& grid, bool deterministic, const cache::ColdStates& cold)
-      : grid_(grid), deterministic_(deterministic), cold_(cold) {}
+  PromptPreparer(const Grid& grid, bool exact_prompts, const cache::ColdStates& cold)
+      : grid_(grid), exact_prompts_(exact_prompts), cold_(cold) {}
 
   // `reuse`: the prompt may use what is stored.
   [[nodiscard]] PreparedPrompt prepare(const Tokens& prompt, SpaceKey space, bool reuse) const {
     PreparedPrompt made;
     made.cuts = grid_.cuts(prompt);
-    made.keys = cache::filing_keys(prompt, made.cuts, deterministic_);
+    made.keys = cache::filing_keys(prompt, made.cuts, exact_prompts_);
     if (!reuse) return made;
     made.names = cold_.names_for(space, made.keys_of(prompt));
     made.end = cache::EndKey::of(space, made.keys_of(prompt));
@@ -44,7 +44,7 @@ class PromptPreparer {
 
  private:
   const Grid& grid_;
-  const bool deterministic_;
+  const bool exact_prompts_;
   const cache::ColdStates& cold_;
 };
 

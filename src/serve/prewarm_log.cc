@@ -1,6 +1,10 @@
 #include "serve/prewarm_log.h"
 
+#include <algorithm>
 #include <span>
+#include <vector>
+
+#include "state/extent_block.h"
 
 namespace holdfast::serve {
 
@@ -29,13 +33,20 @@ void PrewarmLog::note(SpaceKey space, TokenSpan prompt, TokenPos begin) {
 }
 
 TokenPos PrewarmLog::claim(SpaceKey space, TokenSpan prompt, TokenPos restored) {
-  TokenPos tokens = 0;
+  std::vector<TokenRange> read;
   std::erase_if(readings_, [&](const Reading& reading) {
     const bool its = reading.space == space && reading.end <= restored &&
                      reading.hash == hash_of(prompt, reading.end);
-    if (its) tokens += reading.end - reading.begin;
+    if (its) read.push_back({reading.begin, reading.end});
     return its;
   });
+  std::ranges::sort(read, {}, &TokenRange::begin);
+  TokenPos tokens = 0;
+  TokenPos reached = 0;
+  for (const TokenRange& range : read) {
+    tokens += std::max(range.end - std::max(range.begin, reached), 0);
+    reached = std::max(reached, range.end);
+  }
   return tokens;
 }
 

@@ -21,7 +21,8 @@ class PrewarmLog {
   // Tokens [begin, prompt's end) were read. Reading that goes on where the latest ended is one with
   // it.
   void note(SpaceKey space, TokenSpan prompt, TokenPos begin);
-  // Of the first `restored` tokens of a prompt, those that were read ahead.
+  // Of the first `restored` tokens of a prompt, those that were read ahead. A token that was read
+  // twice, because its state had gone in between, counts once.
   [[nodiscard]] TokenPos claim(SpaceKey space, TokenSpan prompt, TokenPos restored);
 
  private:

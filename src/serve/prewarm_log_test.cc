@@ -25,6 +25,14 @@ TEST(PrewarmLog, ReadingThatGoesOnIsOne) {
   EXPECT_EQ(log.claim(kSpace, Tokens{1, 2, 3, 4, 5, 6}, 5), 4);
 }
 
+TEST(PrewarmLog, WhatWasReadTwiceCountsOnce) {
+  PrewarmLog log;
+  log.note(kSpace, Tokens{1, 2, 3, 4}, 1);
+  log.note(kSpace, Tokens{1, 2, 3, 4, 5, 6}, 0);  // its state had gone
+  log.note(kSpace, Tokens{1, 2, 3}, 2);
+  EXPECT_EQ(log.claim(kSpace, Tokens{1, 2, 3, 4, 5, 6, 7}, 6), 6);
+}
+
 TEST(PrewarmLog, TheLatestAreKnown) {
   PrewarmLog log;
   const auto reading = [](std::size_t i) { return Tokens{static_cast<Token>(i), 1}; };

@@ -1,5 +1,6 @@
 #include "serve/prewarmer.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -19,7 +20,7 @@ Prewarmer::Prewarmer(LoopCore& core, const RequestEnds& ends, cache::CacheJourna
       ends_(ends),
       journal_(journal),
       answers_(core.slots.size()),
-      pieces_(core.options.deterministic ? 0.0 : core.options.pace.target_ms) {}
+      pieces_(core.options.has_exact_prompts() ? 0.0 : core.options.pace.target_ms) {}
 
 // --- what waits ------------------------------------------------------------------------------
 
@@ -95,7 +96,10 @@ void Prewarmer::step() {
 bool Prewarmer::worth_reading(SlotId slot, TokenPos reused) const {
   const AnswerToRead& answer = *answers_[static_cast<std::size_t>(slot.value)];
   const TokenSpan prompt = answer.next->prompt;
-  const TokenPos known = common_prefix(core_.cache.slots()[slot].tokens, prompt);
+  const cache::LiveSlot& held = core_.cache.slots()[slot];
+  TokenPos known = common_prefix(held.tokens, prompt);
+  // Where prompts are exact, what was decoded is nothing to begin with.
+  if (core_.options.has_exact_prompts()) known = std::min(known, held.exact);
   const TokenPos least = answer.begun ? 1 : kWorthReading;
   return length_of(prompt) < core_.engine.context_tokens() && length_of(prompt) - reused >= least &&
          reused + core_.grid.rule().step >= known;

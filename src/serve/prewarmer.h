@@ -7,7 +7,7 @@
 //
 // What is sampled is rarely what history shows: templates leave thoughts out, drop the empty
 // thought that opened the answer, and close the turn in their own words. Without this the answer
-// is read when the next prompt comes, and its client waits. In deterministic mode nothing decoded
+// is read when the next prompt comes, and its client waits. Where prompts are exact nothing decoded
 // is ever continued, so there the answer is read in any case.
 //
 //   an answer ends --offer--> waits --idle--> asks for the prompt --take--> waits --idle--> is read
@@ -15,7 +15,7 @@
 //                                                                             '- a request came
 //
 // An answer is read on the slot that wrote it, in pieces of about the time that may lie between
-// two tokens of others (in deterministic mode: chunks of the grid). A request that arrives waits
+// two tokens of others (where prompts are exact: chunks of the grid). A request that arrives waits
 // for one piece at most; what was read stays in the slot, and reading goes on in the next idle
 // time. It is given up once the slot holds something else.
 //
@@ -24,7 +24,9 @@
 //              most
 //   PREWARM-2  outside of step() .. yield() the cache knows of no request of ours
 // and by prewarmer_test.cc:
-//   PREWARM-3  of a prompt nothing is read but the answer, and at most one grid step before it
+//   PREWARM-3  of a prompt nothing is read but the answer with its header, and at most one grid
+//   step
+//              before them
 //   PREWARM-4  nothing is read twice
 //
 // The scheduler's thread.

@@ -12,18 +12,18 @@ namespace {
 
 const std::string kQuestion = "<s>Tell me of the sea and the ships on it, please.</s><s>";
 
-SchedulerOptions prewarming(bool deterministic = false) {
+SchedulerOptions prewarming(Exactness exact = Exactness::kOff) {
   SchedulerOptions options;
-  options.deterministic = deterministic;
+  options.exact = exact;
   options.may_prewarm = [] { return true; };
   options.cache.memory.budget = ByteCount{64} << 20U;
   return options;
 }
 
-// In deterministic mode the last bits count too.
-engine::FakeOptions fake_engine(bool deterministic) {
+// Where prompts are exact the last bits count too.
+engine::FakeOptions fake_engine(Exactness exact) {
   engine::FakeOptions fake;
-  fake.chunk_sensitive = deterministic;
+  fake.chunk_sensitive = prompts_are_exact(exact);
   return fake;
 }
 
@@ -83,8 +83,8 @@ std::string shown(const std::string& answer) {
 }
 
 TEST(Prewarmer, TheNextTurnReadsTheNewMessageAlone) {
-  for (const bool deterministic : {false, true}) {
-    Talk talk(prewarming(deterministic), fake_engine(deterministic));
+  for (const Exactness exact : kEachExactness) {
+    Talk talk(prewarming(exact), fake_engine(exact));
     const std::string history = shown(talk.ask(kQuestion));
     talk.idle();
     ASSERT_EQ(talk.asked, 1) << "the prompt is made when it is time for it";
@@ -97,7 +97,7 @@ TEST(Prewarmer, TheNextTurnReadsTheNewMessageAlone) {
     EXPECT_EQ(receipt.restored, talk.length(history));
     EXPECT_GT(receipt.prewarmed, 0);
     EXPECT_EQ(talk.counts().used_tokens, static_cast<std::uint64_t>(receipt.prewarmed));
-    EXPECT_EQ(talk.answer, cold_answer(fake_engine(deterministic), prompt));
+    EXPECT_EQ(talk.answer, cold_answer(fake_engine(exact), prompt));
   }
 }
 
@@ -113,8 +113,8 @@ TEST(Prewarmer, WithoutItTheAnswerIsReadByTheNextTurn) {
 }
 
 TEST(Prewarmer, ARequestInterruptsItAndNothingIsReadTwice) {  // PREWARM-4
-  for (const bool deterministic : {false, true}) {
-    Talk talk(prewarming(deterministic), fake_engine(deterministic));
+  for (const Exactness exact : kEachExactness) {
+    Talk talk(prewarming(exact), fake_engine(exact));
     const std::string history = shown(talk.ask(kQuestion));
     talk.idle();
     talk.prepare(history);
@@ -128,20 +128,20 @@ TEST(Prewarmer, ARequestInterruptsItAndNothingIsReadTwice) {  // PREWARM-4
     const std::string prompt = history + "<s>And of the wind?</s><s>";
     const cache::Receipt receipt = talk.next_turn(prompt);
     EXPECT_EQ(receipt.restored, talk.length(history));
-    EXPECT_EQ(talk.answer, cold_answer(fake_engine(deterministic), prompt));
+    EXPECT_EQ(talk.answer, cold_answer(fake_engine(exact), prompt));
   }
 }
 
 TEST(Prewarmer, TheNextTurnMayComeInTheMiddle) {
   for (int pieces = 0; pieces < 6; ++pieces) {
-    Talk talk(prewarming(true), fake_engine(true));
+    Talk talk(prewarming(Exactness::kPrompt), fake_engine(Exactness::kPrompt));
     const std::string history = shown(talk.ask(kQuestion));
     talk.idle();
     talk.prepare(history);
     talk.idle(pieces);
     const std::string prompt = history + "<s>And of the wind?</s><s>";
     const cache::Receipt receipt = talk.next_turn(prompt);
-    EXPECT_EQ(talk.answer, cold_answer(fake_engine(true), prompt)) << pieces;
+    EXPECT_EQ(talk.answer, cold_answer(fake_engine(Exactness::kPrompt), prompt)) << pieces;
     EXPECT_LE(receipt.prewarmed, receipt.restored);
     EXPECT_EQ(talk.counts().used_tokens, static_cast<std::uint64_t>(receipt.prewarmed));
   }
@@ -170,6 +170,27 @@ TEST(Prewarmer, WhatTheSlotHoldsAlreadyIsNotRead) {
   EXPECT_EQ(talk.counts().tokens, 0U);
 }
 
+// However long the answer is: what was decoded is nothing to begin with there.
+TEST(Prewarmer, WherePromptsAreExactAnAnswerIsReadThoughHistoryShowsItAsItWas) {
+  for (const Exactness exact : {Exactness::kPrompt, Exactness::kAll}) {
+    Talk talk(prewarming(exact), fake_engine(exact));
+    std::string question;
+    std::string answer;
+    for (int i = 0; answer.size() <= 16; ++i) {  // longer than a step of the grid
+      question = "<s>Tell me of ship number " + std::to_string(i) + ".</s><s>";
+      answer = talk.ask(question);
+    }
+    const std::string history = question + answer + "</s>";
+    talk.idle();
+    talk.prepare(history);
+    talk.idle();
+    EXPECT_EQ(talk.counts().read, 1U);
+    const std::string prompt = history + "<s>And of the wind?</s><s>";
+    EXPECT_EQ(talk.next_turn(prompt).restored, talk.length(history));
+    EXPECT_EQ(talk.answer, cold_answer(fake_engine(exact), prompt));
+  }
+}
+
 TEST(Prewarmer, NothingIsReadOfAConversationThatWasCleared) {
   Talk talk(prewarming());
   const std::string history = shown(talk.ask(kQuestion));
@@ -183,15 +204,15 @@ TEST(Prewarmer, NothingIsReadOfAConversationThatWasCleared) {
 }
 
 TEST(Prewarmer, AGuessThatIsWrongChangesNoAnswer) {
-  for (const bool deterministic : {false, true}) {
-    Talk talk(prewarming(deterministic), fake_engine(deterministic));
+  for (const Exactness exact : kEachExactness) {
+    Talk talk(prewarming(exact), fake_engine(exact));
     const std::string answer = talk.ask(kQuestion);
     talk.idle();
     talk.prepare(shown("something that the client does not send"));
     talk.idle();
     const std::string prompt = kQuestion + answer + "</s><s>And of the wind?</s><s>";
     (void)talk.next_turn(prompt);
-    EXPECT_EQ(talk.answer, cold_answer(fake_engine(deterministic), prompt));
+    EXPECT_EQ(talk.answer, cold_answer(fake_engine(exact), prompt));
   }
 }
 

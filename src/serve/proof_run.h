@@ -5,7 +5,7 @@
 //   restore the state there, read the same few, compare
 //   read cold again in small chunks, for the size of rounding          only where in doubt
 //
-// Where bits are promised (deterministic, on a processor) they have to be the same. Else the
+// Where bits are promised (exact prompts, on a processor) they have to be the same. Else the
 // distance between the two rows of logits counts (engine/row_distance.h), as in the check at start.
 // Where rounding alone is as far, there is no proof.
 //

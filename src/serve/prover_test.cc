@@ -10,11 +10,11 @@ namespace {
 
 constexpr ByteCount kAmple = 1 << 20;
 
-SchedulerOptions proving(double share, bool deterministic = false) {
+SchedulerOptions proving(double share, Exactness exact = Exactness::kOff) {
   SchedulerOptions options;
-  options.deterministic = deterministic;
+  options.exact = exact;
   options.proofs.share = share;
-  options.proofs.exact = deterministic;
+  options.proofs.exact = prompts_are_exact(exact);
   options.cache.memory.budget = kAmple;
   return options;
 }
@@ -58,9 +58,9 @@ struct Turns {
   std::size_t turn = 0;
 };
 
-class Proofs : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Modes, Proofs, testing::Bool(), [](const auto& param) {
-  return param.param ? "deterministic" : "throughput";
+class Proofs : public testing::TestWithParam<Exactness> {};
+INSTANTIATE_TEST_SUITE_P(Modes, Proofs, testing::ValuesIn(kEachExactness), [](const auto& param) {
+  return std::string(exactness_name(param.param));
 });
 
 TEST_P(Proofs, RightStatesAreProvedAndReceiptsSaySo) {

@@ -59,10 +59,10 @@ int given_away(const RecordedTraffic& traffic, const std::string& file) {
 }
 
 TEST(PrivateRecording, HoldsNoTokenAndNoText) {
-  for (const bool deterministic : {false, true}) {
+  for (const Exactness exact : kEachExactness) {
     for (const bool lower : {false, true}) {
       TrafficOptions options;
-      options.deterministic = deterministic;
+      options.exact = exact;
       options.lower = lower;
       options.companion = true;
       options.seed = 5;

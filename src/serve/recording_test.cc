@@ -25,17 +25,17 @@ std::vector<Kind> kinds() {
       {"Recurrent", engine::FakeKind::kRecurrent},
       {"Hybrid", engine::FakeKind::kHybrid}};
   for (const auto& [name, kind] : engines) {
-    for (const bool deterministic : {false, true}) {
+    for (const Exactness exact : kEachExactness) {
       TrafficOptions traffic;
       traffic.kind = kind;
-      traffic.deterministic = deterministic;
+      traffic.exact = exact;
       traffic.companion = kind == engine::FakeKind::kHybrid || kind == engine::FakeKind::kAttention;
       traffic.faults = true;
       traffic.seed = 17 + static_cast<unsigned>(all.size());
-      all.push_back({name + (deterministic ? "Deterministic" : ""), traffic});
+      all.push_back({name + exactness_name(exact), traffic});
       traffic.lower = true;
       traffic.faults = false;
-      all.push_back({name + (deterministic ? "Deterministic" : "") + "ColdTier", traffic});
+      all.push_back({name + exactness_name(exact) + "ColdTier", traffic});
     }
   }
   return all;
@@ -190,10 +190,10 @@ TEST_P(Recording, ForgettingSequencesChangesNothing) {
 
 // Proofs take slots, and one that fails ends restoring: a replay has to do the same.
 TEST(RecordedProofs, ReplayToTheSameReceipts) {
-  for (const bool deterministic : {false, true}) {
-    SCOPED_TRACE(deterministic);
+  for (const Exactness exact : kEachExactness) {
+    SCOPED_TRACE(exactness_name(exact));
     TrafficOptions options;
-    options.deterministic = deterministic;
+    options.exact = exact;
     options.lower = true;
     options.budget = 1 << 20;
     options.wrong_after = 400;

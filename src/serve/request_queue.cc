@@ -109,6 +109,7 @@ void RequestQueue::begin(std::unique_ptr<Job> job, const cache::StartChoice& cho
   receipt.answer_ids = job->input.answer_ids;
   receipt.notes = notes_of(*job, core_.engine.context_tokens());
   receipt.unix_ms = core_.clock.unix_ms();
+  receipt.exact = core_.options.exact;
   receipt.queued_ms = job->timings.queued_ms;
   note_one_off(*job, std::max(choice.match.matched, choice.plan.reused));
   paced_.begin(*job, choice);

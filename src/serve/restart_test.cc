@@ -27,7 +27,7 @@ struct Settings {
   engine::FakeOptions fake;
   ByteCount memory = kAmple;
   ByteCount disk = kAmple;
-  bool deterministic = false;
+  Exactness exact = Exactness::kOff;
   std::chrono::milliseconds chunk_takes{0};  // to read
   double bytes_per_ms = 0.3e6;               // of the disk, as it is believed to be
 };
@@ -42,7 +42,7 @@ class Process {
         *store_, writes ? known_ : nullptr, clock_,
         cache::DiskTierOptions{.blob_tokens = 64, .bytes_per_ms = settings.bytes_per_ms});
     SchedulerOptions options;
-    options.deterministic = settings.deterministic;
+    options.exact = settings.exact;
     options.cache.memory.budget = settings.memory;
     engine::FakeOptions fake = settings.fake;
     fake.faults = [this, takes = settings.chunk_takes](engine::FakeOperation operation) {
@@ -103,14 +103,14 @@ class Process {
   engine::FakeOptions cold_;
 };
 
-class Restart : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {
+class Restart : public ::testing::TestWithParam<std::tuple<engine::FakeKind, Exactness>> {
  protected:
   static Settings settings() {
     Settings settings;
     settings.fake.kind = std::get<0>(GetParam());
     settings.fake.slots = 1;
     settings.fake.context_tokens = 4096;
-    settings.deterministic = std::get<1>(GetParam());
+    settings.exact = std::get<1>(GetParam());
     return settings;
   }
   [[nodiscard]] static bool attention() {
@@ -179,7 +179,7 @@ TEST_P(Restart, TheSameRequestAgainReadsNothing) {
   const cache::Receipt receipt = process.run(prompt);
   EXPECT_GT(receipt.fetched, 0);
   const bool window = settings().fake.kind == engine::FakeKind::kWindowed;
-  const bool all = !(window && settings().deterministic);
+  const bool all = !(window && prompts_are_exact(settings().exact));
   EXPECT_EQ(receipt.restored == receipt.prompt_tokens, all) << receipt.restored;
 }
 
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, Restart,
     ::testing::Combine(::testing::Values(engine::FakeKind::kAttention, engine::FakeKind::kWindowed,
                                          engine::FakeKind::kRecurrent, engine::FakeKind::kHybrid),
-                       ::testing::Bool()));
+                       ::testing::ValuesIn(kEachExactness)));
 
 }  // namespace
 }  // namespace holdfast::serve

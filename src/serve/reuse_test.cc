@@ -13,9 +13,9 @@ namespace {
 const std::string kSystem = "<s>system: you are a very patient and exact machine</s>";
 constexpr ByteCount kAmple = 64 << 20;
 
-SchedulerOptions with_memory(ByteCount budget = kAmple, bool deterministic = false) {
+SchedulerOptions with_memory(ByteCount budget = kAmple, Exactness exact = Exactness::kOff) {
   SchedulerOptions options;
-  options.deterministic = deterministic;
+  options.exact = exact;
   options.cache.memory.budget = budget;
   return options;
 }
@@ -72,19 +72,21 @@ TEST_P(Reuse, ReturningToABranchTwiceFindsItBothTimes) {
   }
 }
 
-TEST_P(Reuse, ShortMessagesAreReadTogetherButNotWhenDeterministic) {
+TEST_P(Reuse, ShortMessagesAreReadTogetherButNotWherePromptsAreExact) {
   std::string prompt;
   for (char text = 'a'; text < 'm'; ++text) prompt += std::string("<s>") + text + "!</s>";
-  const auto chunks = [&](bool deterministic) {
-    Bench bench({.kind = GetParam(), .slots = 1}, with_memory(kAmple, deterministic));
+  const auto chunks = [&](Exactness exact) {
+    Bench bench({.kind = GetParam(), .slots = 1}, with_memory(kAmple, exact));
     auto request = bench.request(prompt + "<s>");
     request.want_progress = true;
     const auto recorder = bench.submit(std::move(request));
     bench.turn_until_ended(*recorder);
     return recorder->progress_.size() - 1;  // the first comes before anything is read
   };
-  EXPECT_EQ(chunks(true), 13U) << "twelve messages and a header";
-  EXPECT_EQ(chunks(false), 5U) << "the first message, three times four tokens, and the rest";
+  EXPECT_EQ(chunks(Exactness::kAll), 13U) << "twelve messages and a header";
+  EXPECT_EQ(chunks(Exactness::kPrompt), 13U);
+  EXPECT_EQ(chunks(Exactness::kOff), 5U)
+      << "the first message, three times four tokens, and the rest";
 }
 
 TEST_P(Reuse, ALongAnswerIsNotReadAgainWhenItsQuestionIsFollowedByAnother) {
@@ -120,14 +122,14 @@ TEST_P(Reuse, APrefixOfALongerPromptIsNotReadAgain) {
 
 // Not where the layout of a window shows in the last bits.
 TEST_P(Reuse, TheSameRequestAgainReadsNothing) {
-  for (const bool deterministic : {false, true}) {
-    SCOPED_TRACE(deterministic);
+  for (const Exactness exact : kEachExactness) {
+    SCOPED_TRACE(exactness_name(exact));
     Bench bench({.kind = GetParam(), .slots = 1, .context_tokens = 4096},
-                with_memory(kAmple, deterministic));
+                with_memory(kAmple, exact));
     const std::string prompt = kSystem + asking("what is one and one");
     run(bench, prompt);
     run(bench, "<s>something else entirely, in no way alike</s><s>");
-    const bool all = !deterministic || GetParam() != engine::FakeKind::kWindowed;
+    const bool all = !prompts_are_exact(exact) || GetParam() != engine::FakeKind::kWindowed;
     for (int i = 0; i < 3; ++i) {
       const cache::Receipt receipt = run(bench, prompt, i == 2 ? 0 : 20);
       EXPECT_EQ(receipt.restored == receipt.prompt_tokens, all);
@@ -239,9 +241,9 @@ TEST_P(Reuse, ClearingFreesEverythingAndBreaksNothing) {
 
 // A receipt quotes what was known where a prompt differs from it.
 TEST_P(Reuse, ClearingForgetsEveryToken) {
-  for (const bool deterministic : {false, true}) {
+  for (const Exactness exact : kEachExactness) {
     SchedulerOptions options = with_memory();
-    options.deterministic = deterministic;
+    options.exact = exact;
     engine::NgramCompanion companion(2);
     Bench bench({.kind = GetParam(), .slots = 2}, options, {.companion = &companion});
     run(bench, kSystem + asking("my name is Ada"));
@@ -520,10 +522,10 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, Deep, ::testing::Values(32, 1000));
 
 // Anything that clients may do, in any order, under any budget: bit for bit the
 // answer of a server that has seen nothing.
-class AnyOrder : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {};
+class AnyOrder : public ::testing::TestWithParam<std::tuple<engine::FakeKind, Exactness>> {};
 
 TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
-  const auto [kind, deterministic] = GetParam();
+  const auto [kind, exact] = GetParam();
   const std::uint64_t first_seed = 1;
   for (std::uint64_t seed = first_seed; seed < first_seed + 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -531,7 +533,8 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     const std::vector<ByteCount> budgets = {0, 20, 500, 4000, 20'000, 200'000, kAmple};
     const int slots = 1 + static_cast<int>(below(3));
-    const engine::FakeOptions sound{.kind = kind, .slots = slots, .chunk_sensitive = deterministic};
+    const engine::FakeOptions sound{
+        .kind = kind, .slots = slots, .chunk_sensitive = prompts_are_exact(exact)};
     engine::FakeOptions fake = sound;
     const bool faulty = below(3) == 0;
     fake.faults = [&](engine::FakeOperation operation) {
@@ -544,7 +547,7 @@ TEST_P(AnyOrder, EveryAnswerIsThatOfAColdServer) {
         default: return engine::FakeFault::kNone;
       }
     };
-    SchedulerOptions options = with_memory(budgets[below(budgets.size())], deterministic);
+    SchedulerOptions options = with_memory(budgets[below(budgets.size())], exact);
     options.cache.memory.ghost_tokens_max = std::vector<std::uint64_t>{0, 50, 300, 1000}[below(4)];
     options.cache.checkpoints = below(5) != 0;
     options.cache.slot_snapshots = std::vector<int>{0, 2, 8, 200}[below(4)];
@@ -609,7 +612,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, AnyOrder,
     ::testing::Combine(::testing::Values(engine::FakeKind::kAttention, engine::FakeKind::kWindowed,
                                          engine::FakeKind::kRecurrent, engine::FakeKind::kHybrid),
-                       ::testing::Bool()));
+                       ::testing::ValuesIn(kEachExactness)));
 
 }  // namespace
 }  // namespace holdfast::serve

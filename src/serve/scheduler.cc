@@ -13,7 +13,7 @@ Scheduler::Scheduler(engine::Engine& engine, const engine::TextModel& text,
     : core_(engine, text, std::move(options), clock, parts),
       inbox_(core_.options.queue_max),
       loop_(core_, inbox_, parts),
-      preparer_(core_.grid, core_.options.deterministic, core_.cache.cold()),
+      preparer_(core_.grid, core_.options.has_exact_prompts(), core_.cache.cold()),
       lower_(parts.lower) {
   if (lower_ != nullptr) lower_->on.news = [this] { inbox_.wake(); };
   core_.publish();

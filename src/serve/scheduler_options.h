@@ -18,19 +18,21 @@
 #include "plan/gap_pace.h"
 #include "serve/prover.h"
 #include "serve/request.h"
+#include "state/exactness.h"
 
 namespace holdfast::serve {
 
 struct SchedulerOptions {
   std::size_t queue_max = 256;
-  // Decode slots one by one, so that no request's numerics depend on another.
-  bool deterministic = false;
-  // The same for decode steps alone: where an engine is wrong about several slots at once.
+  // What may not depend on other requests, nor on what is cached. kPrompt: prompts are read in the
+  // chunks of the grid. kAll: and slots are decoded one by one.
+  Exactness exact = Exactness::kOff;
+  // Slots are decoded one by one in any case: where an engine is wrong about several at once.
   bool one_by_one = false;
   TokenPos grid_step = 512;
   plan::GapPaceOptions pace;
-  // Tokens that every draft is filled up to when deterministic, so that no token's bits
-  // depend on what was drafted.
+  // Tokens that every draft is filled up to where all is exact, so that no token's bits depend on
+  // what was drafted.
   TokenPos deterministic_draft = 0;
   // For benchmarks of models whose weights mean nothing: a drafted token at each place is
   // taken with this probability, whatever the model says. Of every request the same ones are, if
@@ -41,7 +43,10 @@ struct SchedulerOptions {
   std::function<bool()> may_prewarm;
   // What of the engine's check is left to do while nobody waits; nothing: nothing is.
   std::optional<engine::ConformanceOptions> check;
-  cache::CacheOptions cache;  // `deterministic` and `merged_chunk` there follow from these
+  cache::CacheOptions cache;  // `exact` and `merged_chunk` there follow from these
+
+  [[nodiscard]] bool has_exact_prompts() const { return prompts_are_exact(exact); }
+  [[nodiscard]] bool is_deterministic() const { return exact == Exactness::kAll; }
 };
 
 // Sees what the scheduler does, for logs and progress. Called on its thread.

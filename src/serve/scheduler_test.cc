@@ -47,6 +47,21 @@ TEST(Scheduler, ShortPromptsThatCameTogetherWriteTogether) {
   EXPECT_EQ(bench.scheduler.status().tokens_max, 4 + longest) << "with the prompt";
 }
 
+TEST(Scheduler, OnlyWhereAllIsExactAnswersAreWrittenOneByOne) {
+  for (const Exactness exact : kEachExactness) {
+    Bench bench({.slots = 4}, {.exact = exact});
+    std::vector<std::shared_ptr<Recorder>> all;
+    for (const char* prompt : {"abcd", "efgh", "ijkl", "mnop"}) {
+      auto request = bench.request(prompt, 3);
+      request.ignore_eos = true;
+      all.push_back(bench.submit(std::move(request)));
+    }
+    for (const auto& one : all) bench.turn_until_ended(*one);
+    EXPECT_EQ(bench.scheduler.status().decode_steps, exact == Exactness::kAll ? 8U : 2U);
+    for (const auto& one : all) EXPECT_EQ(one->finished_->receipt->exact, exact);
+  }
+}
+
 TEST(Scheduler, OneTurnReadsNoMoreThanTheLongestChunk) {
   Bench bench({.slots = 4});
   const auto first = bench.submit("abcdefghij", 9);  // two of them are more than a chunk of 16
@@ -109,16 +124,18 @@ TEST_P(Continuing, WithoutReuseEverythingIsRead) {
 }
 
 // Decoded state differs from prefilled state in its last bits, and so does state
-// that was chunked otherwise: the deterministic mode keeps neither.
-TEST_P(Continuing, DeterministicAnswersEqualColdOnesBitForBit) {
+// that was chunked otherwise: where prompts are exact neither is kept.
+TEST_P(Continuing, WherePromptsAreExactAnswersEqualColdOnesBitForBit) {
   const engine::FakeOptions sensitive{.kind = GetParam(), .slots = 1, .chunk_sensitive = true};
-  Bench bench(sensitive, {.deterministic = true});
-  std::string history = kSystem;
-  for (int turn = 0; turn < 5; ++turn) {
-    history += "<s>user: question number " + std::to_string(turn) + "</s><s>";
-    const std::string answer = bench.run(history);
-    ASSERT_EQ(answer, cold_answer(sensitive, history)) << "turn " << turn;
-    history += answer + "</s>";
+  for (const Exactness exact : {Exactness::kPrompt, Exactness::kAll}) {
+    Bench bench(sensitive, {.exact = exact});
+    std::string history = kSystem;
+    for (int turn = 0; turn < 5; ++turn) {
+      history += "<s>user: question number " + std::to_string(turn) + "</s><s>";
+      const std::string answer = bench.run(history);
+      ASSERT_EQ(answer, cold_answer(sensitive, history)) << "turn " << turn;
+      history += answer + "</s>";
+    }
   }
 }
 
@@ -466,7 +483,7 @@ TEST(Scheduler, CuttingEndsEveryRequest) {
 // equals the one from cold, and the invariants hold between turns.
 struct RandomRun {
   engine::FakeKind kind;
-  bool deterministic;
+  Exactness exact;
 };
 class SchedulerModel : public ::testing::TestWithParam<RandomRun> {};
 
@@ -475,7 +492,7 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   engine::FakeOptions fake{.kind = GetParam().kind, .slots = 3, .context_tokens = 400};
-  fake.chunk_sensitive = GetParam().deterministic;
+  fake.chunk_sensitive = prompts_are_exact(GetParam().exact);
   fake.faults = [&random](engine::FakeOperation operation) {
     if (operation == engine::FakeOperation::kTruncate && random() % 5 == 0)
       return engine::FakeFault::kRefuse;
@@ -483,7 +500,7 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
       return engine::FakeFault::kFail;
     return engine::FakeFault::kNone;
   };
-  Bench bench(fake, {.deterministic = GetParam().deterministic});
+  Bench bench(fake, {.exact = GetParam().exact});
   std::vector<std::string> histories = {kSystem, "<s>system: another</s>"};
   struct Pending {
     std::string prompt;
@@ -522,15 +539,20 @@ TEST_P(SchedulerModel, EveryAnswerEqualsTheColdOne) {
   EXPECT_GT(answered, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, SchedulerModel,
-                         ::testing::Values(RandomRun{engine::FakeKind::kAttention, false},
-                                           RandomRun{engine::FakeKind::kAttention, true},
-                                           RandomRun{engine::FakeKind::kWindowed, false},
-                                           RandomRun{engine::FakeKind::kWindowed, true},
-                                           RandomRun{engine::FakeKind::kRecurrent, false},
-                                           RandomRun{engine::FakeKind::kRecurrent, true},
-                                           RandomRun{engine::FakeKind::kHybrid, false},
-                                           RandomRun{engine::FakeKind::kHybrid, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Runs, SchedulerModel,
+    ::testing::Values(RandomRun{engine::FakeKind::kAttention, Exactness::kOff},
+                      RandomRun{engine::FakeKind::kAttention, Exactness::kPrompt},
+                      RandomRun{engine::FakeKind::kAttention, Exactness::kAll},
+                      RandomRun{engine::FakeKind::kWindowed, Exactness::kOff},
+                      RandomRun{engine::FakeKind::kWindowed, Exactness::kPrompt},
+                      RandomRun{engine::FakeKind::kWindowed, Exactness::kAll},
+                      RandomRun{engine::FakeKind::kRecurrent, Exactness::kOff},
+                      RandomRun{engine::FakeKind::kRecurrent, Exactness::kPrompt},
+                      RandomRun{engine::FakeKind::kRecurrent, Exactness::kAll},
+                      RandomRun{engine::FakeKind::kHybrid, Exactness::kOff},
+                      RandomRun{engine::FakeKind::kHybrid, Exactness::kPrompt},
+                      RandomRun{engine::FakeKind::kHybrid, Exactness::kAll}));
 
 }  // namespace
 }  // namespace holdfast::serve

@@ -53,9 +53,9 @@ Result<TokenPos> erase(Bench& bench, int slot, SpaceKey space = {}) {
   return asked.get();
 }
 
-SchedulerOptions scheduling(bool deterministic, ByteCount memory = 64 << 20) {
+SchedulerOptions scheduling(Exactness exact, ByteCount memory = 64 << 20) {
   SchedulerOptions options;
-  options.deterministic = deterministic;
+  options.exact = exact;
   options.cache.memory.budget = memory;
   return options;
 }
@@ -71,17 +71,17 @@ cache::SlotState through_a_file(const cache::SlotState& state, Scheduler& reader
   return file ? file->state : cache::SlotState{};
 }
 
-class Slots : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {
+class Slots : public ::testing::TestWithParam<std::tuple<engine::FakeKind, Exactness>> {
  protected:
   static engine::FakeOptions fake() {
     engine::FakeOptions options;
     options.kind = std::get<0>(GetParam());
-    options.chunk_sensitive = deterministic();
+    options.chunk_sensitive = prompts_are_exact(exact());
     return options;
   }
-  static bool deterministic() { return std::get<1>(GetParam()); }
+  static Exactness exact() { return std::get<1>(GetParam()); }
   static std::string cold(const std::string& prompt) {
-    Bench bench(fake(), scheduling(deterministic()));
+    Bench bench(fake(), scheduling(exact()));
     return bench.run(prompt);
   }
   static cache::Receipt run(Bench& bench, const std::string& prompt) {
@@ -93,21 +93,21 @@ class Slots : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>
 };
 
 TEST_P(Slots, TheNextServerGoesOnFromAllThatWasSaved) {
-  Bench before(fake(), scheduling(deterministic()));
+  Bench before(fake(), scheduling(exact()));
   const std::string second = kFirst + before.run(kFirst) + asking("and the moon?");
   const int slot = 0;
   const TokenPos held = before.scheduler.status().slots[slot].tokens_held;
   const auto saved = save(before, slot);
   ASSERT_TRUE(saved.ok()) << saved.error().message;
   const TokenPos length = saved->state.length();
-  if (!deterministic()) {
+  if (!prompts_are_exact(exact())) {
     EXPECT_EQ(length, held);
   } else {
     EXPECT_GT(length, 0);
     EXPECT_EQ(saved->state.exact, length);
   }
 
-  Bench after(fake(), scheduling(deterministic()));
+  Bench after(fake(), scheduling(exact()));
   const auto restored = restore(after, 1, through_a_file(saved->state, after.scheduler));
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(restored->tokens, length);
@@ -120,19 +120,19 @@ TEST_P(Slots, TheNextServerGoesOnFromAllThatWasSaved) {
 }
 
 TEST_P(Slots, ASaveChangesNothing) {
-  Bench bench(fake(), scheduling(deterministic()));
+  Bench bench(fake(), scheduling(exact()));
   const std::string second = kFirst + bench.run(kFirst) + asking("and the moon?");
   const auto once = save(bench, 0);
   const auto twice = save(bench, 0);
   ASSERT_TRUE(once.ok() && twice.ok());
   EXPECT_EQ(once->state.tokens, twice->state.tokens);
-  Bench unsaved(fake(), scheduling(deterministic()));
+  Bench unsaved(fake(), scheduling(exact()));
   unsaved.run(kFirst);
   EXPECT_EQ(run(bench, second).restored, run(unsaved, second).restored);
 }
 
 TEST_P(Slots, WhatTheSlotHeldBeforeIsStillFoundInMemory) {
-  Bench bench(fake(), scheduling(deterministic()));
+  Bench bench(fake(), scheduling(exact()));
   bench.run(kFirst);
   const auto saved = save(bench, 0);
   ASSERT_TRUE(saved.ok());
@@ -148,18 +148,19 @@ TEST_P(Slots, WhatTheSlotHeldBeforeIsStillFoundInMemory) {
   ASSERT_TRUE(restore(bench, 0, saved->state).ok());
   const cache::Receipt receipt = run(bench, other + recorder->text_ + asking("higher?"));
   EXPECT_GT(receipt.restored, length_of(bench.text.tokenize(kSystem, true, true)));
-  EXPECT_TRUE(deterministic() || receipt.restored == held) << receipt.restored << " of " << held;
+  EXPECT_TRUE(prompts_are_exact(exact()) || receipt.restored == held)
+      << receipt.restored << " of " << held;
   EXPECT_EQ(receipt.source, plan::StartSource::kMemory);
 }
 
 TEST_P(Slots, ARestoredSlotIsKeptInMemoryWhenItIsTaken) {
-  Bench before(fake(), scheduling(deterministic()));
+  Bench before(fake(), scheduling(exact()));
   const std::string second = kFirst + before.run(kFirst) + asking("and the moon?");
   const auto saved = save(before, 0);
   ASSERT_TRUE(saved.ok());
   engine::FakeOptions one = fake();
   one.slots = 1;
-  Bench after(one, scheduling(deterministic()));
+  Bench after(one, scheduling(exact()));
   ASSERT_TRUE(restore(after, 0, saved->state).ok());
   after.run("<s>in no way alike</s><s>");
   const cache::Receipt receipt = run(after, second);
@@ -168,7 +169,7 @@ TEST_P(Slots, ARestoredSlotIsKeptInMemoryWhenItIsTaken) {
 }
 
 TEST_P(Slots, EraseEmptiesTheSlotAndNoOther) {
-  Bench bench(fake(), scheduling(deterministic(), 0));
+  Bench bench(fake(), scheduling(exact(), 0));
   const std::string second = kFirst + bench.run(kFirst) + asking("and the moon?");
   const TokenPos held = bench.scheduler.status().slots[0].tokens_held;
   EXPECT_EQ(*erase(bench, 0), held);
@@ -180,7 +181,7 @@ TEST_P(Slots, EraseEmptiesTheSlotAndNoOther) {
 
 // In memory it was known from the system message on.
 TEST_P(Slots, AnErasedConversationIsReadAgainButForWhatOthersBeginWith) {
-  Bench bench(fake(), scheduling(deterministic()));
+  Bench bench(fake(), scheduling(exact()));
   const std::string other = kSystem + "<s>user: something else, of mountains</s><s>";
   const auto in_slot = [&](const std::string& prompt, int slot) {
     GenerateRequest request = bench.request(prompt);
@@ -198,19 +199,19 @@ TEST_P(Slots, AnErasedConversationIsReadAgainButForWhatOthersBeginWith) {
   EXPECT_GT(run(bench, third).restored, shared) << "the other goes on as before";
   ASSERT_TRUE(erase(bench, 0).ok());
   ASSERT_TRUE(erase(bench, 1).ok());
-  if (deterministic()) return;  // what earlier turns ended with has keys of its own
+  if (prompts_are_exact(exact())) return;  // what earlier turns ended with has keys of its own
   EXPECT_EQ(bench.scheduler.cache_commands().status().resident, 0U);
 }
 
 TEST_P(Slots, AnEmptySlotIsNotSaved) {
-  Bench bench(fake(), scheduling(deterministic()));
+  Bench bench(fake(), scheduling(exact()));
   const auto saved = save(bench, 0);
   EXPECT_EQ(saved.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(saved.error().message, "Slot 0 is empty.");
 }
 
 TEST_P(Slots, AnothersConversationIsNeitherSavedNorErased) {
-  Bench bench(fake(), scheduling(deterministic()));
+  Bench bench(fake(), scheduling(exact()));
   const std::string second = kFirst + bench.run(kFirst) + asking("and the moon?");
   const auto saved = save(bench, 0);
   ASSERT_TRUE(saved.ok());
@@ -231,7 +232,7 @@ TEST_P(Slots, AnothersConversationIsNeitherSavedNorErased) {
 }
 
 TEST_P(Slots, ASlotAtWorkIsWaitedFor) {
-  Bench bench(fake(), scheduling(deterministic()));
+  Bench bench(fake(), scheduling(exact()));
   const auto recorder = bench.submit(kFirst);
   bench.run_round();
   ASSERT_FALSE(recorder->ended());
@@ -253,7 +254,7 @@ TEST_P(Slots, ASlotAtWorkIsWaitedFor) {
 TEST_P(Slots, ARestoreComesBeforeTheRequestsThatWait) {
   engine::FakeOptions one = fake();
   one.slots = 1;
-  Bench bench(one, scheduling(deterministic()));
+  Bench bench(one, scheduling(exact()));
   const std::string second = kFirst + bench.run(kFirst) + asking("and the moon?");
   const auto saved = save(bench, 0);
   ASSERT_TRUE(saved.ok());
@@ -271,7 +272,7 @@ TEST_P(Slots, ARestoreComesBeforeTheRequestsThatWait) {
 }
 
 TEST_P(Slots, AStateThatTheEngineRefusesLeavesTheSlotEmptyAndTheServerWell) {
-  Bench before(fake(), scheduling(deterministic()));
+  Bench before(fake(), scheduling(exact()));
   before.run(kFirst);
   const auto saved = save(before, 0);
   ASSERT_TRUE(saved.ok());
@@ -283,7 +284,7 @@ TEST_P(Slots, AStateThatTheEngineRefusesLeavesTheSlotEmptyAndTheServerWell) {
     }
     return state;
   };
-  Bench after(fake(), scheduling(deterministic()));
+  Bench after(fake(), scheduling(exact()));
   after.run("<s>in no way alike</s><s>");
   const auto restored = restore(after, 0, break_parts(saved->state));
   ASSERT_FALSE(restored.ok());
@@ -297,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, Slots,
     ::testing::Combine(::testing::Values(engine::FakeKind::kAttention, engine::FakeKind::kWindowed,
                                          engine::FakeKind::kRecurrent, engine::FakeKind::kHybrid),
-                       ::testing::Bool()));
+                       ::testing::ValuesIn(kEachExactness)));
 
 // A draft model on a fake engine, whose snapshots are larger than its shape says.
 class RoomyDraft final : public engine::Companion {
@@ -335,12 +336,12 @@ TEST_P(SlotsWithDrafts, TheCompanionHasItsPart) {
   const engine::FakeOptions fake{.kind = GetParam()};
   for (const ByteCount memory : {ByteCount{0}, ByteCount{64 << 20}}) {
     RoomyDraft first_draft(fake), next_draft(fake);
-    Bench before(fake, scheduling(false, memory), {.companion = &first_draft});
+    Bench before(fake, scheduling(Exactness::kOff, memory), {.companion = &first_draft});
     const std::string second = kFirst + before.run(kFirst) + asking("and the moon?");
     const auto saved = save(before, 0);
     ASSERT_TRUE(saved.ok());
 
-    Bench after(fake, scheduling(false, memory), {.companion = &next_draft});
+    Bench after(fake, scheduling(Exactness::kOff, memory), {.companion = &next_draft});
     ASSERT_TRUE(restore(after, 0, through_a_file(saved->state, after.scheduler)).ok());
     EXPECT_EQ(next_draft.check(), std::vector<std::string>{});
     EXPECT_EQ(next_draft.tokens_read(), 0U);
@@ -376,7 +377,7 @@ TEST(SlotsOfMany, NoMoreWaitThanAreAllowedAndAllAreAnsweredWhenItStops) {
 }
 
 TEST(SlotsOfMany, StatesThatAreNotCutAsHereAreRefusedAndTheSlotStays) {
-  Bench free({}, scheduling(false)), exact({}, scheduling(true));
+  Bench free({}, scheduling(Exactness::kOff)), exact({}, scheduling(Exactness::kPrompt));
   free.run(kFirst);
   exact.run(kFirst);
   const auto of_free = save(free, 0);

@@ -121,7 +121,7 @@ std::optional<Error> SlotCommands::unlike_ours(const cache::SlotState& state) co
   if (state.length() == 0 || state.length() > core_.engine.context_tokens())
     return wrong("it holds no token, or more than the context");
   if (state.exact < 0 || state.exact > state.length()) return wrong("it is not of this server");
-  if (!core_.options.deterministic) {
+  if (!core_.options.has_exact_prompts()) {
     if (!state.keys.empty()) return wrong("it is of a server with other settings");
     return std::nullopt;
   }
@@ -129,7 +129,7 @@ std::optional<Error> SlotCommands::unlike_ours(const cache::SlotState& state) co
   const bool on_grid = !cuts.empty() && cuts.back() == state.length();
   if (!on_grid || state.exact != state.length() ||
       state.keys != cache::filing_keys(state.tokens, cuts, true))
-    return wrong("it does not end where --deterministic cuts its tokens");
+    return wrong("it does not end where --exact cuts its tokens");
   return std::nullopt;
 }
 
@@ -170,13 +170,13 @@ Result<SlotCopy> SlotCommands::copy_slot(const SlotAsk& ask) {
   const auto before = core_.clock.now();
   auto state = core_.cache.transfer().copy_out(ask.slot);
   if (state) return SlotCopy{std::move(*state), env::ms_between(before, core_.clock.now())};
-  if (!core_.options.deterministic) {
+  if (!core_.options.has_exact_prompts()) {
     return Error{ErrorCode::kUnavailable,
                  name_of(ask.slot) + " cannot be copied: there is not enough memory.", ""};
   }
   return Error{ErrorCode::kNotFound,
                name_of(ask.slot) +
-                   " holds nothing that --deterministic could go on from: its prompt was not cut "
+                   " holds nothing that --exact could go on from: its prompt was not cut "
                    "anywhere, or the state there is no longer in memory.",
                "id_slot"};
 }

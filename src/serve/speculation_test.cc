@@ -323,7 +323,7 @@ TEST_P(Speculation, ADeterministicAnswerIsTheColdOneOrNone) {
   engine::FakeOptions options = fake();
   options.chunk_sensitive = true;
   SchedulerOptions deterministic = with_memory();
-  deterministic.deterministic = true;
+  deterministic.exact = Exactness::kAll;
   deterministic.deterministic_draft = 3;
   for (unsigned seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);
@@ -346,13 +346,41 @@ TEST_P(Speculation, ADeterministicAnswerIsTheColdOneOrNone) {
   }
 }
 
+// There an answer may go on with other bits, and no prompt after it has them.
+TEST_P(Speculation, WherePromptsAloneAreExactNoPromptIsSpoiltByADraft) {
+  engine::FakeOptions options = fake();
+  options.chunk_sensitive = true;
+  SchedulerOptions exact = with_memory();
+  exact.exact = Exactness::kPrompt;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    std::mt19937 random(seed);
+    options.faults = [&](engine::FakeOperation operation) {
+      if (random() % 3 != 0) return engine::FakeFault::kNone;
+      if (operation == engine::FakeOperation::kTruncate) return engine::FakeFault::kRefuse;
+      if (operation == engine::FakeOperation::kLoad) return engine::FakeFault::kFail;
+      return engine::FakeFault::kNone;
+    };
+    Parrot companion = parrot(0.6, seed);
+    Bench bench(options, exact, {.companion = &companion});
+    std::string history = asking("hello");
+    for (int turn = 0; turn < 5; ++turn) {
+      const auto recorder = bench.submit(history, 30);
+      bench.turn_until_ended(*recorder);
+      ASSERT_TRUE(recorder->finished_.has_value()) << recorder->failed_->message;
+      ASSERT_EQ(recorder->text_.substr(0, 1), cold_answer(options, history, 1))
+          << "seed " << seed << ", turn " << turn;
+      history += recorder->text_ + "</s>" + asking("and then");
+    }
+  }
+}
+
 // Every step has the same shape, whatever was drafted.
 TEST_P(Speculation, DeterministicStepsAreAllAlike) {
   std::vector<std::uint64_t> steps;
   for (const double truth : {1.0, 0.0}) {
     Parrot companion = parrot(truth);
     SchedulerOptions options = with_memory();
-    options.deterministic = true;
+    options.exact = Exactness::kAll;
     options.deterministic_draft = 3;
     Bench bench(fake(), options, {.companion = &companion});
     auto request = bench.request(asking("hello"), 61);

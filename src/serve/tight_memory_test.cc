@@ -16,9 +16,9 @@ const std::string kSystem = "<s>system: " + std::string(80, 's') + "</s>";
 // steps of the grid.
 constexpr TokenPos kThinned = 4 * 16;
 
-SchedulerOptions tight(int slot_snapshots = 8, bool deterministic = false) {
+SchedulerOptions tight(int slot_snapshots = 8, Exactness exact = Exactness::kOff) {
   SchedulerOptions options;
-  options.deterministic = deterministic;
+  options.exact = exact;
   options.cache.memory.budget = 16;  // the rows of two tokens
   options.cache.slot_snapshots = slot_snapshots;
   return options;
@@ -27,13 +27,15 @@ SchedulerOptions tight(int slot_snapshots = 8, bool deterministic = false) {
 std::string user(const std::string& text) { return "<s>user: " + text + "</s>"; }
 std::string asking(const std::string& text) { return user(text) + "<s>"; }
 
-class Tight : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>> {
+class Tight : public ::testing::TestWithParam<std::tuple<engine::FakeKind, Exactness>> {
  protected:
   static engine::FakeKind kind() { return std::get<0>(GetParam()); }
-  static bool deterministic() { return std::get<1>(GetParam()); }
+  static Exactness exact() { return std::get<1>(GetParam()); }
   static engine::FakeOptions fake(int slots = 1) {
-    return {
-        .kind = kind(), .slots = slots, .context_tokens = 4096, .chunk_sensitive = deterministic()};
+    return {.kind = kind(),
+            .slots = slots,
+            .context_tokens = 4096,
+            .chunk_sensitive = prompts_are_exact(exact())};
   }
 
   cache::Receipt run(Bench& bench, const std::string& prompt, TokenPos max_tokens = 20) {
@@ -48,7 +50,7 @@ class Tight : public ::testing::TestWithParam<std::tuple<engine::FakeKind, bool>
 };
 
 TEST_P(Tight, AnotherQuestionOnALongDocumentReadsTheQuestion) {
-  Bench bench(fake(), tight(8, deterministic()));
+  Bench bench(fake(), tight(8, exact()));
   const std::string document = kSystem + "<s>user: " + std::string(2000, 'd');
   run(bench, document + " what is one?</s><s>");
   const cache::Receipt receipt = run(bench, document + " what is two?</s><s>");
@@ -57,7 +59,7 @@ TEST_P(Tight, AnotherQuestionOnALongDocumentReadsTheQuestion) {
 }
 
 TEST_P(Tight, AnAnswerIsAskedForAgainAndTheQuestionEdited) {
-  Bench bench(fake(), tight(8, deterministic()));
+  Bench bench(fake(), tight(8, exact()));
   const std::string opening = kSystem + user(std::string(300, 'a'));
   run(bench, opening + asking("first"));
   EXPECT_GE(run(bench, opening + asking("first")).restored, length(bench, opening) - kThinned);
@@ -66,7 +68,7 @@ TEST_P(Tight, AnAnswerIsAskedForAgainAndTheQuestionEdited) {
 }
 
 TEST_P(Tight, BranchesThatReturnReadNoMoreThanTheirOwnPart) {
-  Bench bench(fake(2), tight(8, deterministic()));
+  Bench bench(fake(2), tight(8, exact()));
   const std::string base = kSystem + user(std::string(600, 'b'));
   const std::string left = base + user(std::string(50, 'l'));
   const std::string right = base + user(std::string(50, 'r'));
@@ -78,7 +80,7 @@ TEST_P(Tight, BranchesThatReturnReadNoMoreThanTheirOwnPart) {
 }
 
 TEST_P(Tight, ALongConversationKeepsItsNumberOfPlacesInEachSlot) {
-  Bench bench(fake(2), tight(3, deterministic()));
+  Bench bench(fake(2), tight(3, exact()));
   std::string talk = kSystem;
   for (int turn = 0; turn < 12; ++turn) {
     talk += asking(std::string(static_cast<std::size_t>(20 + 7 * turn), 'q'));
@@ -93,7 +95,7 @@ TEST_P(Tight, ALongConversationKeepsItsNumberOfPlacesInEachSlot) {
 }
 
 TEST_P(Tight, WithNoneForTheSlotsTheBudgetIsNeverExceeded) {
-  Bench bench(fake(), tight(0, deterministic()));
+  Bench bench(fake(), tight(0, exact()));
   run(bench, kSystem + asking(std::string(500, 'x')));
   run(bench, kSystem + asking("y"));
   const cache::CacheStatus status = bench.scheduler.cache_commands().status();
@@ -103,7 +105,7 @@ TEST_P(Tight, WithNoneForTheSlotsTheBudgetIsNeverExceeded) {
 }
 
 TEST_P(Tight, ClearingEmptiesTheSlotsPlacesToo) {
-  Bench bench(fake(), tight(8, deterministic()));
+  Bench bench(fake(), tight(8, exact()));
   run(bench, kSystem + asking("hello"));
   EXPECT_GT(bench.scheduler.cache_commands().status().slot_snapshots, 0U);
   auto freed = bench.clear_cache();
@@ -120,7 +122,7 @@ TEST_P(Tight, ADamagedPlaceCostsTimeOnly) {
     return corrupt && operation == engine::FakeOperation::kSave ? engine::FakeFault::kCorrupt
                                                                 : engine::FakeFault::kNone;
   };
-  Bench bench(damaged, tight(8, deterministic()));
+  Bench bench(damaged, tight(8, exact()));
   const std::string opening = kSystem + user(std::string(300, 'a'));
   run(bench, opening + asking("first"));
   corrupt = false;
@@ -130,7 +132,7 @@ TEST_P(Tight, ADamagedPlaceCostsTimeOnly) {
 }
 
 TEST_P(Tight, ACancelledPromptIsGoneOnWith) {
-  Bench bench(fake(), tight(8, deterministic()));
+  Bench bench(fake(), tight(8, exact()));
   const std::string prompt = kSystem + asking(std::string(800, 'x'));
   auto request = bench.request(prompt);
   const std::string id = request.id;
@@ -142,7 +144,7 @@ TEST_P(Tight, ACancelledPromptIsGoneOnWith) {
 }
 
 TEST_P(Tight, OtherTenantsDoNotGoBackInASlot) {
-  Bench bench(fake(), tight(8, deterministic()));
+  Bench bench(fake(), tight(8, exact()));
   const std::string prompt = kSystem + asking("a secret");
   run(bench, prompt);
   auto stranger = bench.request(prompt);
@@ -156,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Tight,
                          ::testing::Combine(::testing::Values(engine::FakeKind::kHybrid,
                                                               engine::FakeKind::kRecurrent,
                                                               engine::FakeKind::kWindowed),
-                                            ::testing::Bool()));
+                                            ::testing::ValuesIn(kEachExactness)));
 
 }  // namespace
 }  // namespace holdfast::serve

@@ -38,7 +38,7 @@ async function talk(server, send, { waits = true } = {}) {
 const receiptOf = (turn) => turn.cache_receipt;
 
 describe('answers that are read ahead', { concurrency: 2 }, () => {
-  for (const mode of [[], ['--deterministic']]) {
+  for (const mode of [[], ['--exact', 'prompt'], ['--exact', 'all']]) {
     test(`thoughts are not sent back ${mode}`, () => withServer(['--prewarm', 'on', ...mode], async (server) => {
       const { turns } = await talk(server, withoutThoughts);
       for (const turn of turns.slice(1)) {
@@ -63,13 +63,18 @@ describe('answers that are read ahead', { concurrency: 2 }, () => {
   });
 
   for (const [what, send] of [['thoughts left out', withoutThoughts], ['thoughts sent back', whole]]) {
-    test(`deterministic, ${what}: the bits of a server that knows nothing`, () =>
-      withServer(['--prewarm', 'on', '--deterministic'], (ahead) =>
-        withServer(['--prewarm', 'off', '--deterministic', '--cache-ram', '0'], async (cold) => {
+    for (const exact of ['prompt', 'all']) test(`exact ${exact}, ${what}: the bits of a server that knows nothing`, () =>
+      withServer(['--prewarm', 'on', '--exact', exact], (ahead) =>
+        withServer(['--prewarm', 'off', '--exact', exact, '--cache-ram', '0'], async (cold) => {
+          assert.equal((await ahead.getJson('/cache')).exact, exact);
           const { turns, messages } = await talk(ahead, send);
           for (const [i, turn] of turns.entries()) {
             const again = await cold.client().chat.completions.create(
               { ...slow, messages: messages.slice(0, 2 * i + 1), cache_prompt: false });
+            assert.equal(receiptOf(turn).exact, exact);
+            const first = ({ choices: [{ logprobs }] }) => logprobs.content[0];
+            assert.deepEqual(first(again), first(turn));
+            if (exact === 'prompt') continue;
             assert.equal(textOf(again), textOf(turn));
             assert.deepEqual(again.choices[0].logprobs, turn.choices[0].logprobs);
           }

@@ -44,7 +44,7 @@ async function lastTurns(flags, talk) {
 
 describe('after a stop the conversation goes on where it was', () => {
   afterEach(killRest);
-  for (const mode of [[], ['--deterministic', '--spec', 'mtp']]) {
+  for (const mode of [[], ['--exact', 'prompt'], ['--deterministic', '--spec', 'mtp']]) {
     test(`with the MTP head, ${mode[0] ?? 'as by default'}`, async () => {
       const [without, withOne] = await lastTurns(['--parallel', '1', ...mode], conversation(1, 60));
       assert.equal(withOne.receipt.restored_from, 'disk');

@@ -39,6 +39,7 @@ for (const [name, flags] of Object.entries({
   'no drafts': ['--spec', 'off'],
   'draft model': ['--spec', 'draft', '--draft-model', pocketModel],
   'no memory': ['--cache-ram', '0'],
+  'exact prompts': ['--exact', 'prompt'],
   'deterministic': ['--deterministic'],
 })) {
   test(`${name}: saved, gone on, killed, restored: nothing is read again`, async () => {

@@ -70,7 +70,7 @@ class CachedServer {
   CachedServer(engine::Engine& engine, ByteCount budget, cache::CacheOptions options = {},
                engine::Companion* companion = nullptr, cache::DiskTier* lower = nullptr)
       : engine_(engine), lower_(lower) {
-    options.deterministic = true;
+    options.exact = Exactness::kAll;
     options.memory.budget = budget;
     cache_ = std::make_unique<cache::StateCache>(
         cache::CacheWorld{

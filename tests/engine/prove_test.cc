@@ -26,7 +26,7 @@ class StillClock final : public env::Clock {
   [[nodiscard]] TimePoint now() const override { return {}; }
 };
 
-class Proving : public testing::TestWithParam<bool> {
+class Proving : public testing::TestWithParam<Exactness> {
  protected:
   static llama::LoadedModel load() {
     llama::LlamaConfig config;
@@ -66,8 +66,8 @@ class Proving : public testing::TestWithParam<bool> {
     FaultyEngine engine(*model_.engine, PlantedFault::kNone);
     serve::SchedulerOptions options;
     options.grid_step = 256;
-    options.deterministic = GetParam();
-    options.proofs = {.share = 1.0, .exact = GetParam()};
+    options.exact = GetParam();
+    options.proofs = {.share = 1.0, .exact = prompts_are_exact(GetParam())};
     options.cache.memory.budget = 1 << 30;
     serve::Scheduler scheduler(engine, *model_.text, options, clock_);
     std::vector<std::string> talks;
@@ -102,9 +102,8 @@ class Proving : public testing::TestWithParam<bool> {
   int requests_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, Proving, testing::Bool(), [](const auto& param) {
-  return param.param ? "deterministic" : "throughput";
-});
+INSTANTIATE_TEST_SUITE_P(Modes, Proving, testing::Values(Exactness::kOff, Exactness::kPrompt),
+                         [](const auto& param) { return exactness_name(param.param); });
 
 TEST_P(Proving, RightStatesAreCalledRight) {
   std::uint64_t equal = 0;

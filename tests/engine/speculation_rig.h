@@ -133,7 +133,8 @@ inline const StandingClock kStandingClock;
 
 struct ServerOptions {
   engine::Companion* companion = nullptr;
-  TokenPos deterministic_draft = 0;  // not 0: deterministic
+  Exactness exact = Exactness::kOff;
+  TokenPos deterministic_draft = 0;  // not 0: all is exact
   const env::Clock* clock = &kStandingClock;
   bool adaptive = false;
   ByteCount budget = kAmple;  // of the memory behind the slots
@@ -151,7 +152,7 @@ class SpeculatingServer {
     serve::SchedulerOptions made;
     made.cache.memory.budget = options.budget;
     made.grid_step = kGridStep;
-    made.deterministic = options.deterministic_draft > 0;
+    made.exact = options.deterministic_draft > 0 ? Exactness::kAll : options.exact;
     made.deterministic_draft = options.deterministic_draft;
     scheduler_ =
         std::make_unique<serve::Scheduler>(*model.engine, *model.text, made, *options.clock,

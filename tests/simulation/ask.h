@@ -31,6 +31,8 @@ struct Ask {
 struct Expected {
   std::string text;
   serve::FinishReason reason = serve::FinishReason::kStopToken;
+  // What the logits at the prompt's end say; none: that the answer is empty.
+  std::optional<Token> first = std::nullopt;
 };
 
 }  // namespace holdfast::simulation

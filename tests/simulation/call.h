@@ -28,6 +28,7 @@ class Call final : public serve::EventSink, public std::enable_shared_from_this<
     } else if (auto* delta = std::get_if<serve::TextDelta>(&event)) {
       if (!begun_) disorder = "text came before the start";
       text += delta->text;
+      if (!first && !delta->tokens.empty()) first = delta->tokens.front().sampled.token;
       ++deltas;
     } else if (auto* end = std::get_if<serve::Finished>(&event)) {
       if (!begun_) disorder = "it finished before it started";
@@ -48,6 +49,7 @@ class Call final : public serve::EventSink, public std::enable_shared_from_this<
     made.spans = ask.spans;
     made.sampler = std::move(model.make_sampler({}, nullptr).value());
     made.max_tokens = ask.max_tokens;
+    made.want_tokens = true;
     made.draft = ask.draft;
     made.stops = ask.stops;
     made.ignore_eos = ask.ignore_eos;
@@ -61,6 +63,7 @@ class Call final : public serve::EventSink, public std::enable_shared_from_this<
   const Ask ask;
   const std::string id;
   std::string text;
+  std::optional<Token> first;  // of the answer
   int deltas = 0;
   SlotId slot;
   std::optional<serve::Finished> finished;
@@ -68,6 +71,7 @@ class Call final : public serve::EventSink, public std::enable_shared_from_this<
   std::string disorder;                      // a promise that was broken; empty: none
   bool cancelled = false;                    // by its client
   std::uint64_t engine_failures_before = 0;  // when it was submitted
+  std::uint64_t engine_faults_before = 0;
 
  private:
   bool begun_ = false;

@@ -25,13 +25,8 @@ Tokens tokens_of(const std::string& text) {
 }  // namespace
 
 Clients::Clients(Choices& choices, Oracle& oracle, const EngineFaults& faults, Counts& counts,
-                 TokenPos context, int slots)
-    : choices_(choices),
-      oracle_(oracle),
-      faults_(faults),
-      counts_(counts),
-      context_(context),
-      slots_(slots) {}
+                 const Setting& setting)
+    : choices_(choices), oracle_(oracle), faults_(faults), counts_(counts), setting_(setting) {}
 
 void Clients::act(serve::Scheduler& scheduler) {
   if (!calls_.empty() && choices_.once_in(6)) return leave(scheduler);
@@ -48,6 +43,7 @@ void Clients::ask(serve::Scheduler& scheduler) {
 void Clients::submit(serve::Scheduler& scheduler, std::size_t talk, const Ask& ask) {
   const auto call = std::make_shared<Call>(ask, "r" + std::to_string(++asked_));
   call->engine_failures_before = faults_.calls_failed();
+  call->engine_faults_before = faults_.faults();
   static const engine::FakeText kText;
   const auto taken = scheduler.submit(call->request(kText));
   if (taken) return calls_.push_back({call, talk});
@@ -112,7 +108,8 @@ void Clients::cut_back(Talk& talk) {
 
 Ask Clients::next_turn(std::size_t at) {
   Talk& talk = talks_[at];
-  if (length_of(talk.tokens) > context_ - 60 || choices_.once_in(6)) cut_back(talk);
+  if (length_of(talk.tokens) > setting_.fake.context_tokens - 60 || choices_.once_in(6))
+    cut_back(talk);
   const bool again =
       !talk.spans.empty() && talk.spans.back().role == Role::kUser && choices_.once_in(2);
   if (!again) add_turn(talk, Role::kUser, words(choices_.once_in(5) ? 150 : 24));
@@ -135,7 +132,8 @@ void Clients::vary(Ask& ask) {
   if (choices_.once_in(6)) ask.stops = {choices_.once_in(2) ? "e" : "qu", "xyz"};
   if (choices_.once_in(10)) ask.reuse = false;
   if (choices_.once_in(10))
-    ask.slot = SlotId{static_cast<int>(choices_.below(static_cast<std::size_t>(slots_)))};
+    ask.slot =
+        SlotId{static_cast<int>(choices_.below(static_cast<std::size_t>(setting_.fake.slots)))};
   if (choices_.once_in(12)) ask.timeout = std::chrono::milliseconds(1 + choices_.below(60));
 }
 
@@ -168,9 +166,13 @@ void Clients::judge(const Open& open, serve::Scheduler* scheduler) {
   demand(call.disorder.empty(), call.id + ": " + call.disorder);
   const Expected expected = oracle_.answer(call.ask);
   if (call.failed) return judge_failure(call, expected);
-  demand(call.text == expected.text,
+  demand(call.first == expected.first, call.id + " began '" + call.text + "' where cold '" +
+                                           expected.text + "': its prompt differs");
+  demand(!answers_alike(call) || call.text == expected.text,
          call.id + " was answered '" + call.text + "', cold '" + expected.text + "'");
-  demand(call.finished->reason == expected.reason, call.id + " ended for another reason than cold");
+  demand(!answers_alike(call) || call.finished->reason == expected.reason,
+         call.id + " ended for another reason than cold");
+  demand(call.finished->receipt->exact == setting_.exact, call.id + " was promised something else");
   const cache::Receipt& receipt = *call.finished->receipt;
   demand_none(cache::check_receipt(receipt));
   demand(receipt.restored + receipt.recomputed == receipt.prompt_tokens,
@@ -209,9 +211,16 @@ void Clients::offer_prewarm(const Call& call, const Talk& talk, serve::Scheduler
   scheduler.offer_prewarm({call.id, [&scheduler, next] { scheduler.prewarm(next); }});
 }
 
+// Whether all of an answer has to be the cold one, or what follows from its prompt alone.
+bool Clients::answers_alike(const Call& call) const {
+  return setting_.exact != Exactness::kPrompt || faults_.faults() == call.engine_faults_before;
+}
+
 void Clients::judge_failure(const Call& call, const Expected& expected) {
-  demand(expected.text.starts_with(call.text), call.id + " had wrong text before it failed: '" +
-                                                   call.text + "', cold '" + expected.text + "'");
+  demand(!call.first || call.first == expected.first, call.id + ": its prompt differs from cold");
+  demand(!answers_alike(call) || expected.text.starts_with(call.text),
+         call.id + " had wrong text before it failed: '" + call.text + "', cold '" + expected.text +
+             "'");
   const ErrorCode code = call.failed->code;
   const bool explained =
       (code == ErrorCode::kCancelled && call.cancelled) ||

@@ -1,7 +1,9 @@
 // Clients: conversations that go on, branch, are edited and asked again; clients that leave in the
 // middle, give up early, ask several times at once, name a slot, want nothing reused.
 //
-// Every answer is compared with the Oracle's. One that ends otherwise must have a reason: its
+// Every answer is compared with the Oracle's; where prompts alone are exact and the engine failed
+// in the middle of an answer, what was decoded may have been read again, and then only the first
+// token is, which follows from the prompt's state. One that ends otherwise must have a reason: its
 // client left, its time was over, the engine failed while it ran, the queue was full, or its server
 // ended.
 #pragma once
@@ -14,6 +16,7 @@
 #include "choices.h"
 #include "counts.h"
 #include "engine_faults.h"
+#include "life.h"
 #include "oracle.h"
 #include "serve/scheduler.h"
 
@@ -22,7 +25,7 @@ namespace holdfast::simulation {
 class Clients {
  public:
   Clients(Choices& choices, Oracle& oracle, const EngineFaults& faults, Counts& counts,
-          TokenPos context, int slots);
+          const Setting& setting);
 
   // One client does something.
   void act(serve::Scheduler& scheduler);
@@ -58,13 +61,13 @@ class Clients {
   void go_on(const Open& open, serve::Scheduler* scheduler);
   void offer_prewarm(const Call& call, const Talk& talk, serve::Scheduler& scheduler);
   void judge_failure(const Call& call, const Expected& expected);
+  [[nodiscard]] bool answers_alike(const Call& call) const;
 
   Choices& choices_;
   Oracle& oracle_;
   const EngineFaults& faults_;
   Counts& counts_;
-  const TokenPos context_;
-  const int slots_;
+  const Setting setting_;
   std::vector<Talk> talks_;
   std::vector<Open> calls_;
   bool ending_ = false;  // their server has ended

@@ -24,8 +24,8 @@ class EngineFaults {
     std::size_t prefill = 0, decode = 0, truncate = 0, save = 0, load = 0;
   };
   void set(const Rates& rates) { rates_ = rates; }
-  // Calls that take a state back fail requests too: in deterministic mode nothing else has the
-  // bits of a cold run.
+  // Calls that take a state back fail requests too: where all is exact nothing else has the bits of
+  // a cold run.
   void count_all() { all_ = true; }
 
   [[nodiscard]] engine::FakeFault next(engine::FakeOperation operation) {
@@ -42,11 +42,14 @@ class EngineFaults {
   }
   // Calls that have failed, of those that requests may fail for.
   [[nodiscard]] std::uint64_t calls_failed() const { return failed_; }
+  // And all of them: what was decoded may have been read again since.
+  [[nodiscard]] std::uint64_t faults() const { return faults_; }
 
  private:
   engine::FakeFault fault(std::size_t rate, const char* name, engine::FakeFault kind) {
     if (!choices_.once_in(rate)) return engine::FakeFault::kNone;
     counts_.add(name);
+    ++faults_;
     if (all_) ++failed_;
     return kind;
   }
@@ -69,6 +72,7 @@ class EngineFaults {
   Rates rates_;
   bool all_ = false;
   std::uint64_t failed_ = 0;
+  std::uint64_t faults_ = 0;
 };
 
 }  // namespace holdfast::simulation

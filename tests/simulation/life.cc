@@ -34,8 +34,8 @@ Setting choose_setting(Choices& choices) {
   setting.fake.rollback_depth = choices.one_of({0, 3, 16});
   setting.fake.snapshot_bytes = choices.one_of<ByteCount>({8, 200});
   setting.fake.decode_tokens_max = choices.one_of<TokenPos>({4, 16});
-  setting.deterministic = choices.once_in(3);
-  setting.fake.chunk_sensitive = setting.deterministic;
+  setting.exact = choices.one_of({Exactness::kOff, Exactness::kPrompt, Exactness::kAll});
+  setting.fake.chunk_sensitive = prompts_are_exact(setting.exact);
   setting.drafts = choices.once_in(2);
   setting.memory = choices.one_of<ByteCount>({0, 3 << 10, 12 << 10, 40 << 10, kAmple, kAmple});
   setting.disk = choices.one_of<ByteCount>({0, 8 << 10, 64 << 10, kAmple, kAmple});
@@ -52,7 +52,7 @@ std::string describe(const Setting& setting) {
   const engine::FakeOptions& fake = setting.fake;
   return std::string(kinds[static_cast<int>(fake.kind)]) + ", " + std::to_string(fake.slots) +
          " slots of " + std::to_string(fake.context_tokens) + ", rollback " +
-         std::to_string(fake.rollback_depth) + (setting.deterministic ? ", deterministic" : "") +
+         std::to_string(fake.rollback_depth) + ", exact " + exactness_name(setting.exact) +
          (setting.drafts ? ", drafts" : "") + ", memory " + std::to_string(setting.memory) +
          ", disk " + std::to_string(setting.disk);
 }
@@ -97,7 +97,7 @@ serve::SchedulerOptions Life::options() const {
   serve::SchedulerOptions options;
   options.grid_step = kGridStep;
   options.queue_max = setting_.queue_max;
-  options.deterministic = setting_.deterministic;
+  options.exact = setting_.exact;
   options.deterministic_draft = setting_.fake.decode_tokens_max - 1;  // as the program does
   if (setting_.prewarm) options.may_prewarm = [] { return true; };
   options.proofs = {.share = setting_.proofs, .exact = true};

@@ -26,7 +26,7 @@ inline constexpr TokenPos kGridStep = 16;
 // How all servers of one seed are set up.
 struct Setting {
   engine::FakeOptions fake;
-  bool deterministic = false;
+  Exactness exact = Exactness::kOff;
   bool drafts = false;
   ByteCount memory = 0;
   ByteCount disk = 0;  // 0: no folder

@@ -17,9 +17,9 @@ engine::FakeOptions cold(engine::FakeOptions fake, bool one_chunk) {
   return fake;
 }
 
-serve::SchedulerOptions without_memory(bool deterministic, TokenPos grid_step) {
+serve::SchedulerOptions without_memory(Exactness exact, TokenPos grid_step) {
   serve::SchedulerOptions options;
-  options.deterministic = deterministic;
+  options.exact = exact;
   options.grid_step = grid_step;
   return options;
 }
@@ -36,16 +36,16 @@ std::optional<std::size_t> stop_at(const std::string& text, const std::vector<st
 
 }  // namespace
 
-Oracle::Oracle(engine::FakeOptions fake, bool deterministic, TokenPos grid_step)
-    : deterministic_(deterministic),
+Oracle::Oracle(engine::FakeOptions fake, Exactness exact, TokenPos grid_step)
+    : exact_(exact),
       engine_(cold(fake, false)),
       bare_(cold(fake, true)),
-      scheduler_(engine_, text_, without_memory(deterministic, grid_step), clock_) {}
+      scheduler_(engine_, text_, without_memory(exact, grid_step), clock_) {}
 
 Expected Oracle::answer(const Ask& ask) {
   const TokenPos room = engine_.context_tokens() - length_of(ask.prompt);
   const bool context_is_the_limit = ask.max_tokens < 0 || ask.max_tokens + 4 > room;
-  return deterministic_ || context_is_the_limit ? by_scheduler(ask) : by_engine(ask);
+  return prompts_are_exact(exact_) || context_is_the_limit ? by_scheduler(ask) : by_engine(ask);
 }
 
 Expected Oracle::by_engine(const Ask& ask) {
@@ -57,11 +57,13 @@ Expected Oracle::by_engine(const Ask& ask) {
   for (TokenPos said = 1;; ++said) {
     const Token token = bare_.sample(SlotId{0}, **sampler, 0).value().token;
     if (token == engine::kFakeTurnEnd && !ask.ignore_eos) return expected;
+    if (said == 1) expected.first = token;
     expected.text += text_.piece(token, false);
     if (const auto stop = stop_at(expected.text, ask.stops)) {
-      return {expected.text.substr(0, *stop), serve::FinishReason::kStopString};
+      return {expected.text.substr(0, *stop), serve::FinishReason::kStopString, expected.first};
     }
-    if (said == ask.max_tokens) return {expected.text, serve::FinishReason::kMaxTokens};
+    if (said == ask.max_tokens)
+      return {expected.text, serve::FinishReason::kMaxTokens, expected.first};
     const engine::DecodeStep step{SlotId{0}, TokenSpan(&token, 1)};
     demand(bare_.decode({&step, 1}).ok(), "the oracle cannot write");
   }
@@ -78,7 +80,7 @@ Expected Oracle::by_scheduler(const Ask& ask) {
   while (!call->ended()) scheduler_.run_round();
   demand(call->finished.has_value() && call->finished->receipt->restored == 0,
          "the oracle is not cold");
-  return {call->text, call->finished->reason};
+  return {call->text, call->finished->reason, call->first};
 }
 
 }  // namespace holdfast::simulation

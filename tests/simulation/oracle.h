@@ -1,8 +1,8 @@
 // Oracle: what a server that has never seen anything answers.
 //
 // Where bits do not depend on chunks it is the bare fake engine, without a scheduler or a cache:
-// one prefill and single tokens. In deterministic mode, and where the context is the limit, it is a
-// scheduler of its own with one slot, no memory and no drafts.
+// one prefill and single tokens. Where prompts are exact, and where the context is the limit, it is
+// a scheduler of its own with one slot, no memory and no drafts.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace holdfast::simulation {
 
 class Oracle {
  public:
-  Oracle(engine::FakeOptions fake, bool deterministic, TokenPos grid_step);
+  Oracle(engine::FakeOptions fake, Exactness exact, TokenPos grid_step);
 
   [[nodiscard]] Expected answer(const Ask& ask);
 
@@ -24,7 +24,7 @@ class Oracle {
   [[nodiscard]] Expected by_engine(const Ask& ask);
   [[nodiscard]] Expected by_scheduler(const Ask& ask);
 
-  const bool deterministic_;
+  const Exactness exact_;
   engine::FakeText text_;
   engine::FakeEngine engine_;  // of by_scheduler()
   engine::FakeEngine bare_;    // of by_engine(): any prompt is one chunk

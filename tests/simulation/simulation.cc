@@ -21,12 +21,11 @@ Simulation::Simulation(std::uint64_t seed)
       engine_faults_(choices_, clock_, counts_),
       files_(choices_.any()),
       slot_files_(choices_.any()),
-      oracle_(setting_.fake, setting_.deterministic, kGridStep),
-      clients_(choices_, oracle_, engine_faults_, counts_, setting_.fake.context_tokens,
-               setting_.fake.slots),
+      oracle_(setting_.fake, setting_.exact, kGridStep),
+      clients_(choices_, oracle_, engine_faults_, counts_, setting_),
       operators_(choices_, slot_files_, clock_, counts_, setting_.fake.slots) {
   if (choices_.once_in(4)) files_.move_little();
-  if (setting_.deterministic) engine_faults_.count_all();
+  if (setting_.exact == Exactness::kAll) engine_faults_.count_all();
 }
 
 void Simulation::run() {

@@ -24,7 +24,7 @@ namespace holdfast::serve {
 
 struct TrafficOptions {
   engine::FakeKind kind = engine::FakeKind::kHybrid;
-  bool deterministic = false;
+  Exactness exact = Exactness::kOff;
   bool companion = false;
   bool faults = false;
   bool lower = false;
@@ -124,13 +124,13 @@ class RecordedTraffic {
     engine_.emplace(fake);
     if (options.lower) open_lower();
     SchedulerOptions scheduling;
-    scheduling.deterministic = options.deterministic;
+    scheduling.exact = options.exact;
     scheduling.deterministic_draft = options.companion ? 2 : 0;
     scheduling.grid_step = 64;
     scheduling.queue_max = 256;
     scheduling.may_prewarm = [] { return true; };
     if (options.wrong_after > 0) {
-      scheduling.proofs = {.share = 1.0, .exact = options.deterministic};
+      scheduling.proofs = {.share = 1.0, .exact = prompts_are_exact(options.exact)};
     }
     // More than the budget holds, so that slots keep some of their own.
     scheduling.cache.slot_snapshots = 1000;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <future>
 #include <memory>
 #include <string>
@@ -13,6 +14,8 @@
 #include "serve/scheduler.h"
 
 namespace holdfast::serve {
+
+inline constexpr std::array kEachExactness{Exactness::kOff, Exactness::kPrompt, Exactness::kAll};
 
 class ManualClock final : public env::Clock {
  public:
@@ -119,7 +122,7 @@ struct Bench {
 inline std::string cold_answer(engine::FakeOptions fake, const std::string& prompt,
                                TokenPos max_tokens = 20) {
   fake.faults = nullptr;
-  Bench bench(fake, {.deterministic = true});
+  Bench bench(fake, {.exact = Exactness::kAll});
   return bench.run(prompt, max_tokens);
 }
 

@@ -105,7 +105,7 @@ export interface HeldConversation {
 
 export interface CacheStatus {
   enabled: boolean;
-  deterministic: boolean;
+  exact: 'off' | 'prompt' | 'all';
   summary: string;
   hit_share?: number | null;
   state: string;
