@@ -9,7 +9,7 @@ import { eventually, run, useServer } from './server.mjs';
 import { ask, stream, user } from './talk.mjs';
 
 const receiptFields = [
-  'id', 'response', 'session', 'one_off', 'time', 'slot', 'prompt_tokens', 'matched_tokens',
+  'id', 'response', 'session', 'one_off', 'time', 'exact', 'slot', 'prompt_tokens', 'matched_tokens',
   'restorable_tokens', 'restored_tokens', 'restored_from', 'recomputed_tokens', 'reuse', 'bytes_restored',
   'bytes_fetched', 'bytes_kept', 'checkpoints', 'kept_tokens', 'prewarmed_tokens', 'history_tokens', 'answer_ids', 'difference',
   'missing', 'answer_limit', 'attribution_saved_tokens', 'notes', 'queued_ms', 'waited_for', 'fetch_ms',
