@@ -1,4 +1,4 @@
-// holdfast: serve, chat, launch, explain, doctor, cache, replay, version.
+// holdfast: serve, chat, launch, explain, doctor, cache, replay, verify-exact, version.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "cli/program.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
+#include "cli/verify_exact.h"
 #include "cli/version.h"
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_config.h"
@@ -59,6 +60,7 @@ int run(const std::vector<std::string>& args, const Environment& env) {
   if (command == "doctor") return doctor_main(rest, env);
   if (command == "cache") return cache_main(rest, env);
   if (command == "replay") return replay_main(rest);
+  if (command == "verify-exact") return verify_exact_main(rest, env);
   return complain(no_such_command(args));
 }
 
