@@ -72,6 +72,7 @@ cache::Receipt full_receipt() {
   receipt.restore_ms = 2.5;
   receipt.prompt_ms = 30.0;
   receipt.saved_ms = 40.0;
+  receipt.hashes = cache::PromptHashes{.tokens = 0xa1, .logits = 0xfedcba9876543210};
   receipt.complete = true;
   receipt.exact = Exactness::kPrompt;
   return receipt;
@@ -100,7 +101,8 @@ TEST(ReceiptJson, HasEveryField) {
     "saved_ms": 40.0, "companion": {"name": "mtp", "held_tokens": 300, "memory_tokens": 200,
       "missing": "Its rows were damaged.", "drafted": 3, "accepted": 1,
       "by_place": [{"tried": 1, "accepted": 1}, {"tried": 1, "accepted": 0}]},
-    "proof": null, "advice": "?", "complete": true})");
+    "proof": null, "tokens_hash": "00000000000000a1", "prompt_hash": "fedcba9876543210",
+    "advice": "?", "complete": true})");
   expected["advice"] = json.value("advice", "");
   EXPECT_EQ(json, expected) << json.dump(2);
   EXPECT_NE(json["advice"].get<std::string>().find("\"14:03\" became \"14:04\""),

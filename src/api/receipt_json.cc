@@ -100,6 +100,11 @@ void append_counts(ObjectWriter& object, const cache::Receipt& receipt) {
   ids.integer("ignored", receipt.answer_ids.ignored);
 }
 
+void append_hashes(ObjectWriter& object, const std::optional<cache::PromptHashes>& hashes) {
+  append_text_or_null(object, "tokens_hash", hashes ? cache::hash_text(hashes->tokens) : "");
+  append_text_or_null(object, "prompt_hash", hashes ? cache::hash_text(hashes->logits) : "");
+}
+
 void append_times(ObjectWriter& object, const cache::Receipt& receipt) {
   object.real("queued_ms", receipt.queued_ms);
   append_text_or_null(object, "waited_for", receipt.waited_for);
@@ -177,6 +182,7 @@ void append_receipt(std::string& out, const cache::Receipt& receipt, const engin
     object.raw("companion", "null");
   }
   append_text_or_null(object, "proof", receipt.proof);
+  append_hashes(object, receipt.hashes);
   const bool advised = !receipt.advice.empty();
   append_text_or_null(
       object, "advice",

@@ -51,6 +51,10 @@
 //     by_place          [{tried, accepted}], by the place in the draft
 //   proof               null: not made; "equal", or how the restored state differs from one that
 //                       was computed again (--prove)
+//   tokens_hash         16 hexadecimal digits: a hash of the prompt's ids
+//   prompt_hash         the same of the raw bits of the logits after the prompt's last token, from
+//                       which the first token is chosen, before any sampler. Both are null where no
+//                       token was chosen
 //   advice              one sentence for people; null: nothing to do better
 //   complete            the request has ended
 //

@@ -23,6 +23,7 @@
 
 #include "base/mutex.h"
 #include "base/thread_annotations.h"
+#include "cache/prompt_hashes.h"
 #include "cache/prompt_section.h"
 #include "cache/request_notes.h"
 #include "plan/start_plan.h"
@@ -129,6 +130,8 @@ struct Receipt {
   std::string advice;     // one sentence; empty: nothing to do better
   // What came of computing the restored state again: "equal", or how it differs. Empty: not done.
   std::string proof;
+  // nullopt: no token was chosen. Not recorded: a replay has no logits.
+  std::optional<PromptHashes> hashes;
 };
 
 [[nodiscard]] std::vector<std::string> check_receipt(const Receipt& receipt);

@@ -12,6 +12,7 @@
 #include "cli/program.h"
 #include "cli/replay.h"
 #include "cli/text_parts.h"
+#include "cli/verify_exact.h"
 
 namespace holdfast::cli {
 namespace {
@@ -48,6 +49,8 @@ void visit_commands(const CommandVisitor& visit) {
   visit(cache_syntax(cache, cache_help_asked));
   ReplayOptions replay;
   visit(replay_syntax(replay));
+  VerifyExactOptions verify_exact;
+  visit(verify_exact_syntax(verify_exact));
 }
 
 std::string name_of(const CommandSyntax& syntax) {

@@ -32,6 +32,10 @@ constexpr std::size_t kLastLines = 5;
 
 ServerAnswer other(std::string said) { return {.state = State::kOther, .said = std::move(said)}; }
 
+}  // namespace
+
+// --- parts of starting one ----------------------------------------------------------
+
 std::string last_lines(const std::string& file) {
   std::ifstream stream(file);
   std::vector<std::string> lines;
@@ -40,7 +44,6 @@ std::string last_lines(const std::string& file) {
   return join({from, lines.end()}, "\n");
 }
 
-// 0: there is none.
 std::uint16_t free_port() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -58,8 +61,6 @@ Result<std::string> own_program() {
   if (path.empty()) return Error{ErrorCode::kIo, "cannot find holdfast itself", ""};
   return path;
 }
-
-}  // namespace
 
 // --- asking -----------------------------------------------------------------------
 

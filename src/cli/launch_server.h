@@ -1,6 +1,7 @@
 // The server that an agent is launched on: the one that answers, or one that is started.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,12 @@ struct ServerAnswer {
 // What an answer to GET /v1/models means. Pure.
 [[nodiscard]] ServerAnswer read_models_answer(int status, const std::string& body,
                                               const std::string& url, const std::string& key);
+
+// For those who start a server: a port of 127.0.0.1 that nobody uses just now, 0 if there is none;
+// this program's own file; and the last lines that a server has logged.
+[[nodiscard]] std::uint16_t free_port();
+[[nodiscard]] Result<std::string> own_program();
+[[nodiscard]] std::string last_lines(const std::string& file);
 
 // A folder of this user alone, removed with all that is in it.
 class TempFolder {

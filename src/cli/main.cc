@@ -1,4 +1,4 @@
-// holdfast: serve, chat, launch, explain, doctor, cache, replay, completion, manual, version.
+// holdfast: serve, chat, launch, explain, doctor, cache, replay, verify-exact, completion, manual, version.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -16,6 +16,7 @@
 #include "cli/program.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
+#include "cli/verify_exact.h"
 #include "engine/llama/llama_backends.h"
 #include "engine/llama/llama_config.h"
 #include "env/crash_report.h"
@@ -68,6 +69,7 @@ int run(const std::vector<std::string>& args, const Environment& env) {
   if (command == "doctor") return doctor_main(rest, env);
   if (command == "cache") return cache_main(rest, env);
   if (command == "replay") return replay_main(rest);
+  if (command == "verify-exact") return verify_exact_main(rest, env);
   if (command == "completion") return print_or_complain(completion(rest));
   if (command == "manual") return print_or_complain(manual(rest));
   return complain(no_such_command(args));

@@ -32,6 +32,7 @@ CommandSyntax program_syntax() {
                    {"doctor [-m MODEL]", "look at machine, engine, disk; check the engine"},
                    {"cache [command]", "what is kept on disk: list, verify, trim, move"},
                    {"replay FILE", "what a recorded server did, again and explained"},
+                   {"verify-exact", "compare a server that reuses with a cold one"},
                    {"completion SHELL", "for bash, zsh or fish: names and values at the Tab key"},
                    {"manual [COMMAND]", "print a page for man"},
                    {"version", "print the version"}},

@@ -107,6 +107,10 @@ void Decoding::note_gap(Job& job, env::Clock::TimePoint now) {
 
 void Decoding::begin_answer(Slot& slot) {
   Job& job = *slot.job;
+  const bool stored = job.answer.stored_logits != nullptr;
+  job.receipt.hashes = cache::PromptHashes::of(
+      job.input.prompt, stored ? cache::logits_in(*job.answer.stored_logits)
+                               : std::span<const float>(core_.engine.logits(slot.id)));
   job.input.sampler->accept_prompt(job.input.prompt);
   Verdict verdict = sample_rows(slot, 0, job.prompt_length());
   conclude(slot, verdict);

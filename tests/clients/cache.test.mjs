@@ -13,7 +13,7 @@ const receiptFields = [
   'restorable_tokens', 'restored_tokens', 'restored_from', 'recomputed_tokens', 'reuse', 'bytes_restored',
   'bytes_fetched', 'bytes_kept', 'checkpoints', 'kept_tokens', 'prewarmed_tokens', 'history_tokens', 'answer_ids', 'difference',
   'missing', 'answer_limit', 'attribution_saved_tokens', 'notes', 'queued_ms', 'waited_for', 'fetch_ms',
-  'restore_ms', 'prompt_ms', 'saved_ms', 'companion', 'proof', 'advice', 'complete',
+  'restore_ms', 'prompt_ms', 'saved_ms', 'companion', 'proof', 'tokens_hash', 'prompt_hash', 'advice', 'complete',
 ];
 
 function assertReceipt(receipt, answer) {
