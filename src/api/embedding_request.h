@@ -23,7 +23,7 @@ struct EmbeddingRequest {
   std::string model;              // what the client calls it; empty: nothing
   VectorShape shape = VectorShape::kOpenAi;
   bool base64 = false;
-  bool truncate = false;  // of a text that is too long the beginning is taken
+  bool truncate = false;                  // of a text that is too long the beginning is taken
   std::optional<std::size_t> dimensions;  // the first ones only
   std::optional<int> norm;                // engine/vector_norm.h
 };

@@ -74,10 +74,11 @@ Result<void> check_length(const std::string& field, std::int64_t tokens, TokenPo
 
 Result<void> check_possible(const EmbeddingRequest& request, const engine::Embedder& embedder) {
   if (request.shape != VectorShape::kPlain && embedder.pooling() == engine::Pooling::kNone) {
-    return invalid_argument("",
-                            "This server gives a vector for every token (--pooling none), and "
-                            "this endpoint's shape has room for one. Ask /embeddings without /v1, or "
-                            "start the server with another --pooling.");
+    return invalid_argument(
+        "",
+        "This server gives a vector for every token (--pooling none), and "
+        "this endpoint's shape has room for one. Ask /embeddings without /v1, or "
+        "start the server with another --pooling.");
   }
   if (request.dimensions && *request.dimensions > embedder.dimensions()) {
     return invalid_argument("dimensions", "dimensions may be at most " +
@@ -221,8 +222,8 @@ asio::awaitable<HttpResponse> answer_with_vectors(
   if (!vectors) co_return refusal_for(http, vectors.error());
   co_return co_await on_worker(context.worker, [&]() -> HttpResponse {
     if (!all_numbers(*vectors)) {
-      return refusal_for(http, 
-          {ErrorCode::kEngine, "The model computed values that are not numbers.", ""});
+      return refusal_for(
+          http, {ErrorCode::kEngine, "The model computed values that are not numbers.", ""});
     }
     return {.body = write(*tokenized, *vectors)};
   });
@@ -239,9 +240,9 @@ asio::awaitable<void> answer_embeddings(AnswerContext context, const HttpRequest
   HttpResponse response;
   if (context.backend->embeddings == nullptr) {
     response = refusal_for(request, {ErrorCode::kUnsupported,
-                               "This server generates text. Start one with --embedding for "
-                               "embeddings, with a model that is made for them.",
-                               ""});
+                                     "This server generates text. Start one with --embedding for "
+                                     "embeddings, with a model that is made for them.",
+                                     ""});
   } else {
     const Backend& backend = *context.backend;
     const auto write = [&](const Tokenized<EmbeddingRequest>& read,

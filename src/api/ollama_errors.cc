@@ -33,8 +33,9 @@ std::optional<HttpResponse> refuse_library(const HttpRequest& request) {
   const std::string_view path = without_version(request.path);
   if (std::ranges::count(kLibrary, path) == 0 && !path.starts_with("/api/blobs/"))
     return std::nullopt;
-  return ollama_http_error(501, "Holdfast serves the one model that it was started with "
-                                "(--model FILE), and neither fetches, makes nor removes models.");
+  return ollama_http_error(501,
+                           "Holdfast serves the one model that it was started with "
+                           "(--model FILE), and neither fetches, makes nor removes models.");
 }
 
 }  // namespace holdfast::api

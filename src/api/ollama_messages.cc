@@ -38,7 +38,8 @@ std::vector<engine::ToolCall> read_calls(const JsonFields& message) {
   const Json* array = message.array("tool_calls");
   const std::size_t count = array == nullptr ? 0 : array->size();
   for (std::size_t i = 0; i < count && message.error().empty(); ++i) {
-    if (const auto call = message.element(*array, "tool_calls", i)) calls.push_back(read_call(*call));
+    if (const auto call = message.element(*array, "tool_calls", i))
+      calls.push_back(read_call(*call));
   }
   return calls;
 }

@@ -130,8 +130,8 @@ HttpResponse show_ollama_model(const Backend& backend, const HttpRequest& reques
   if (!error.empty()) return ollama_error_response(error.get());
   if (!is_ours(backend, name)) {
     return ollama_error_response({ErrorCode::kNotFound,
-                                  "model '" + name.substr(0, 256) + "' not found; this server has '" +
-                                      backend.model_name + "'",
+                                  "model '" + name.substr(0, 256) +
+                                      "' not found; this server has '" + backend.model_name + "'",
                                   "model"});
   }
   const engine::ModelCard& card = backend.text->card();

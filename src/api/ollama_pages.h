@@ -1,5 +1,5 @@
-// What Ollama's clients ask about the server and its model: GET /api/version, /api/tags, /api/ps and
-// POST /api/show.
+// What Ollama's clients ask about the server and its model: GET /api/version, /api/tags, /api/ps
+// and POST /api/show.
 #pragma once
 
 #include "api/backend.h"
@@ -7,7 +7,8 @@
 
 namespace holdfast::api {
 
-// The version of Ollama whose API this is: clients ask for features by it. With our build beside it.
+// The version of Ollama whose API this is: clients ask for features by it. With our build beside
+// it.
 [[nodiscard]] HttpResponse show_ollama_version(const Backend& backend);
 // The one model, under each of its names.
 [[nodiscard]] HttpResponse list_ollama_models(const Backend& backend);

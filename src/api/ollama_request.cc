@@ -153,8 +153,7 @@ Result<ChatRequest> decode_ollama_chat(std::string_view json, const ChatDefaults
       json, [&](const JsonFields& body) { return read_chat(body, defaults); });
 }
 
-Result<OllamaGenerate> decode_ollama_generate(std::string_view json,
-                                              const ChatDefaults& defaults) {
+Result<OllamaGenerate> decode_ollama_generate(std::string_view json, const ChatDefaults& defaults) {
   return decode_object<OllamaGenerate>(
       json, [&](const JsonFields& body) { return read_generate(body, defaults); });
 }

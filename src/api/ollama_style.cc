@@ -102,8 +102,7 @@ class OllamaStyle final : public AnswerStyle {
       if (delta.tool_index) add_call(*delta.tool_index, delta.tool, out);
       if (delta.content.empty() && delta.reasoning.empty()) continue;
       Told told{delta.content, delta.reasoning, {}, {}};
-      if (answer_.options.logprobs())
-        told.logprobs = answer_.readers[choice].take_new_logprobs();
+      if (answer_.options.logprobs()) told.logprobs = answer_.readers[choice].take_new_logprobs();
       append_line(out, object(told, false));
     }
   }

@@ -1,4 +1,5 @@
-// holdfast: serve, chat, launch, explain, doctor, cache, replay, verify-exact, completion, manual, version.
+// holdfast: serve, chat, launch, explain, doctor, cache, replay, verify-exact, completion, manual,
+// version.
 #include <cstdio>
 #include <string>
 #include <vector>
