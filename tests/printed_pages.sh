@@ -9,7 +9,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 "$here/scripts/printed_pages.sh" "$HOLDFAST_BIN" "$work"
 
 # --- man ----------------------------------------------------------------------------------------
-[[ $(find "$work/man1" -name '*.1' | wc -l) -eq 8 ]] || fail "there are not eight pages: $(ls "$work/man1")"
+[[ $(find "$work/man1" -name '*.1' | wc -l) -eq 9 ]] || fail "there are not nine pages: $(ls "$work/man1")"
 if command -v groff >/dev/null; then
   for page in "$work"/man1/*.1; do
     warnings=$(groff -man -Tutf8 -ww -b -z "$page" 2>&1) || fail "$page: $warnings"

@@ -105,6 +105,7 @@ class CacheJournal {
   virtual void copy_out(SlotId) {}
   virtual void bring_in(SlotId, const SlotState&) {}
   virtual void erase(SlotId) {}
+  virtual void forget(SlotId) {}
   virtual void keep_idle() {}
   virtual void clear(const std::optional<SpaceKey>&) {}  // nothing: all spaces
   virtual void drop(tree::NodeId /*tip*/) {}

@@ -68,8 +68,18 @@ void SlotTransfer::bring_companion(SlotId slot, const HeldParts& parts) {
 TokenPos SlotTransfer::erase(SlotId slot) {
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.erase(slot); });
   CHECK(core_.slots[slot].idle());
+  return empty(slot);
+}
+
+TokenPos SlotTransfer::forget(SlotId slot) {
+  const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.forget(slot); });
+  CHECK(core_.slots[slot].idle());
+  if (core_.slots[slot].length() > 0) forget_conversation(core_.slots[slot], slot);
+  return empty(slot);
+}
+
+TokenPos SlotTransfer::empty(SlotId slot) {
   const TokenPos length = core_.slots[slot].length();
-  if (length > 0) forget_conversation(core_.slots[slot], slot);
   core_.engine.clear(slot);
   live_.forget(slot);
   return length;

@@ -25,11 +25,14 @@ class SlotTransfer {
   // On an Error the slot is empty.
   // REQUIRES: there are tokens, and the keys that they have here.
   [[nodiscard]] Result<void> bring_in(SlotId slot, const SlotState& state);
-  // Empties the slot, and forgets what its conversation has for itself, in memory and below
-  // (state/path_end.h). Returns the tokens that it held.
+  // Empties the slot; what memory holds stays there. Returns the tokens that it held.
   TokenPos erase(SlotId slot);
+  // The same, and forgets what its conversation has for itself, in memory and below
+  // (state/path_end.h).
+  TokenPos forget(SlotId slot);
 
  private:
+  TokenPos empty(SlotId slot);
   void forget_conversation(const LiveSlot& held, SlotId slot);
   void bring_companion(SlotId slot, const HeldParts& parts);
 

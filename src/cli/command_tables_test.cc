@@ -34,8 +34,9 @@ bool has_option(const CompletedCommand& command, const std::string& name) {
 
 // A command that is in the overview and has options is in the tables.
 TEST(CommandTables, EveryCommandIsVisited) {
-  EXPECT_EQ(names_of_commands(), (std::vector<std::string>{"", "serve", "chat", "launch", "explain",
-                                                           "doctor", "cache", "replay"}));
+  EXPECT_EQ(names_of_commands(),
+            (std::vector<std::string>{"", "serve", "chat", "launch", "explain", "doctor", "cache",
+                                      "replay", "verify-exact"}));
   const std::vector<std::string> bare = {"completion", "manual", "version"};
   for (const SubCommand& sub : program_syntax().commands) {
     const std::string name = first_word(sub.usage);
@@ -165,7 +166,9 @@ TEST(Completion, QuotesInATableEndNoString) {
 TEST(Completion, AMistakeIsOneSentence) {
   EXPECT_EQ(completion({}).error().message,
             "for which shell? bash, zsh or fish: holdfast completion bash.");
-  EXPECT_FALSE(completion(std::vector<std::string>{"tcsh"}));
+  EXPECT_EQ(completion(std::vector<std::string>{"tcsh"}).error().message,
+            "there are no completions for 'tcsh', but for bash, zsh or fish: holdfast completion "
+            "bash.");
 }
 
 }  // namespace

@@ -109,7 +109,10 @@ Result<std::string> completion(std::span<const std::string> args) {
   if (shell == "bash") return bash_completion(completed_commands());
   if (shell == "zsh") return zsh_completion(completed_commands());
   if (shell == "fish") return fish_completion(completed_commands());
-  return invalid_argument("SHELL", "for which shell? bash, zsh or fish: holdfast completion bash.");
+  const std::string known = "bash, zsh or fish: holdfast completion bash.";
+  if (args.empty()) return invalid_argument("SHELL", "for which shell? " + known);
+  return invalid_argument("SHELL",
+                          "there are no completions for '" + args[0] + "', but for " + known);
 }
 
 }  // namespace holdfast::cli

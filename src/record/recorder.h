@@ -79,6 +79,7 @@ class CacheRecorder final : public cache::CacheJournal {
   void copy_out(SlotId slot) override { open(EventKind::kCopyOut, slot); }
   void bring_in(SlotId slot, const cache::SlotState& state) override;
   void erase(SlotId slot) override { open(EventKind::kErase, slot); }
+  void forget(SlotId slot) override { open(EventKind::kForgetSlot, slot); }
   void keep_idle() override { open(EventKind::kKeepIdle); }
   void clear(const std::optional<SpaceKey>& only) override;
   void drop(tree::NodeId tip) override;

@@ -32,12 +32,13 @@ bool has_world(EventKind kind) {
 }  // namespace
 
 const char* event_kind_name(EventKind kind) {
-  constexpr std::array<const char*, 30> kNames = {
+  constexpr std::array<const char*, 31> kNames = {
       "opened",      "prompt",         "plan",      "wait",        "ask below", "go on",
       "begin",       "before chunk",   "prefilled", "decoded",     "emptied",   "end",
       "called tool", "speed",          "copy out",  "bring in",    "erase",     "keep idle",
       "clear",       "receipt",        "dropped",   "forget",      "done",      "distrust",
-      "postponed",   "copy postponed", "one-off",   "clear space", "ahead",     "drop"};
+      "postponed",   "copy postponed", "one-off",   "clear space", "ahead",     "drop",
+      "forget slot"};
   const auto index = static_cast<std::size_t>(kind) - 1;
   return index < kNames.size() ? kNames[index] : "?";
 }
@@ -165,6 +166,7 @@ void EventEncoder::encode(RecordWriter& out, const CacheEvent& event) {
     case EventKind::kEmptied: slots_[event.slot] = {}; [[fallthrough]];
     case EventKind::kBeforeChunk:
     case EventKind::kCopyOut:
+    case EventKind::kForgetSlot:
     case EventKind::kErase: out.number(static_cast<std::uint64_t>(event.slot)); break;
     case EventKind::kSpeed:
       out.position(event.position);
@@ -328,6 +330,7 @@ void EventDecoder::read_fields(RecordReader& in, CacheEvent& event) {
       break;
     case EventKind::kBeforeChunk:
     case EventKind::kCopyOut:
+    case EventKind::kForgetSlot:
     case EventKind::kErase:
     case EventKind::kEmptied:
       event.slot = read_slot(in);

@@ -77,8 +77,9 @@ enum class EventKind : std::uint8_t {
   kClearSpace,     // as kClear, of one space
   kAhead,          // the prompt, which begins next, is read ahead (serve/prewarmer.h)
   kDrop,           // what only one conversation needs goes
+  kForgetSlot,     // as kErase, and what its conversation has for itself goes
 };
-inline constexpr auto kEventKindLast = EventKind::kDrop;
+inline constexpr auto kEventKindLast = EventKind::kForgetSlot;
 [[nodiscard]] const char* event_kind_name(EventKind kind);
 
 enum class AnswerKind : std::uint8_t {

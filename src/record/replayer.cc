@@ -108,6 +108,7 @@ class Replayer {
     switch (event.kind) {
       case EventKind::kCopyOut: (void)cache_->transfer().copy_out({event.slot}); return true;
       case EventKind::kErase: (void)cache_->transfer().erase({event.slot}); return true;
+      case EventKind::kForgetSlot: (void)cache_->transfer().forget({event.slot}); return true;
       case EventKind::kBringIn: return bring_in(event);
       default: return false;
     }

@@ -74,6 +74,7 @@ TEST(IdleCheck, ConversationsAreAnsweredAsIfItHadNotBeen) {
   idle.rest();
   EXPECT_TRUE(idle.reports.all_.at(0).complete());
   EXPECT_EQ(idle.bench.run(prompt, 8), first);
+  EXPECT_GT(idle.bench.scheduler.receipts().latest(1, "").at(0).restored, 0);
 }
 
 TEST(IdleCheck, NothingIsLostForIt) {

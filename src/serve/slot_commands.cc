@@ -184,7 +184,7 @@ Result<SlotCopy> SlotCommands::copy_slot(const SlotAsk& ask) {
 Result<TokenPos> SlotCommands::empty_slot(const SlotAsk& ask) {
   const bool holds = core_.length(ask.slot) > 0;
   if (holds && core_.cache.slots()[ask.slot].space != ask.space) return not_theirs(ask.slot);
-  const TokenPos erased = core_.cache.transfer().erase(ask.slot);
+  const TokenPos erased = core_.cache.transfer().forget(ask.slot);
   core_.publish();
   return erased;
 }
