@@ -30,8 +30,7 @@ std::string head(std::string_view shell) {
          ", written by `holdfast completion " + std::string(shell) + "`.\n";
 }
 
-// --- bash
-// -----------------------------------------------------------------------------------------
+// --- bash -----------------------------------------------------------------------------------
 
 std::string bash_values(const CompletedCommand& command) {
   std::string text;
@@ -51,8 +50,7 @@ std::string bash_command(const CompletedCommand& command) {
          "; else words=" + quoted(joined(command.words, " ", word)) + "; fi ;;\n";
 }
 
-// --- zsh
-// ------------------------------------------------------------------------------------------
+// --- zsh ------------------------------------------------------------------------------------
 
 std::string zsh_described(const std::string& word, const std::string& about) {
   return quoted(replaced(word, ":", "\\:") + ":" + about);
@@ -82,8 +80,7 @@ std::string zsh_command(const CompletedCommand& command) {
   return text + "        " + quoted("1: :" + first) + " " + quoted("*: :" + rest) + " ;;\n";
 }
 
-// --- fish
-// -----------------------------------------------------------------------------------------
+// --- fish -----------------------------------------------------------------------------------
 
 std::string fish_name(const std::string& name) {
   if (name.starts_with("--")) return "-l " + name.substr(2);

@@ -59,8 +59,7 @@ StackStates::StateId StackStates::find_state(std::vector<StackId> stacks) {
   return id;
 }
 
-// --- ways
-// ----------------------------------------------------------------------------------------------
+// --- ways -----------------------------------------------------------------------------------
 
 StackStates::StateId StackStates::root() {
   opener_.begin();
@@ -129,8 +128,7 @@ StackStates::StateId StackStates::joined(StateId some, StateId others) {
   return find_state(std::move(both));
 }
 
-// --- what a state is
-// --------------------------------------------------------------------------------
+// --- what a state is ------------------------------------------------------------------------
 
 bool StackStates::complete(StateId state) const {
   const auto& stacks = states_[state].stacks;

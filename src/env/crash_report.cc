@@ -49,8 +49,7 @@ constexpr std::array kLabels = {"build", "model", "doing", "request"};
 std::array<Note, kLabels.size()> notes;
 std::atomic_flag begun = ATOMIC_FLAG_INIT;
 
-// --- in a handler: nothing but what POSIX allows there
-// --------------------------------------------
+// --- in a handler: nothing but what POSIX allows there -------------------------------
 
 bool nobody_reads = false;
 
