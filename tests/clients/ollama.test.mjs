@@ -60,7 +60,7 @@ describe('chats', () => {
     assert.equal(contentOf(parts), whole.message.content);
     const last = parts.at(-1);
     assert.deepEqual([last.done, last.done_reason, last.eval_count], [true, 'stop', whole.eval_count]);
-    assert.ok(parts.length > 3);
+    assert.ok(parts.length > 1, 'drafts bring several tokens at once, but not all of them');
   });
 
   test('what was said before is not read again, nor what another protocol read', async () => {
