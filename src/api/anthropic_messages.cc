@@ -148,18 +148,6 @@ void read_numbered(const JsonFields& message, std::size_t number,
     messages[i].sources = {{.field = "messages", .first = index, .last = index}};
 }
 
-// What ends with an assistant's message is to be continued there.
-void read_ending(const JsonFields& body, const std::vector<ChatMessage>& messages,
-                 engine::ChatInput& input) {
-  input.continue_final_message = !messages.empty() && messages.back().role == "assistant";
-  input.add_generation_prompt = !input.continue_final_message;
-  if (!input.continue_final_message) return;
-  if (messages.size() >= 2 && messages[messages.size() - 2].role == "assistant")
-    body.fail("messages", "must not end with two assistant messages");
-  if (!messages.back().calls.empty())
-    body.fail("messages", "must not end with an assistant message that uses tools");
-}
-
 }  // namespace
 
 void read_conversation(const JsonFields& body, const ChatDefaults& defaults, ChatRequest& request) {

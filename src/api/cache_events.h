@@ -2,7 +2,7 @@
 //
 //   scheduler's thread --note--> [ the latest kKept ] --since(when)--> GET /cache/events
 //
-// Nobody is waited for: whoever comes too late for an event is told that some were missed.
+// A reader that comes too late for an event is told that some were missed; none is waited for.
 // Nothing here quotes a prompt or an answer. An event's number is its time, so that numbers tell
 // nothing of events that a reader may not see, and go on ascending after a restart.
 //

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <string>
 
-#include "api/access.h"
 #include "api/cache_events.h"
 #include "api/client_envelope.h"
 #include "api/openai_errors.h"
+#include "api/own_space.h"
 
 namespace holdfast::api {
 
@@ -41,13 +41,6 @@ Result<std::uint64_t> read_place(const HttpRequest& request, const CacheEvents& 
   const auto [end, problem] = std::from_chars(text.data(), last, place);
   if (problem == std::errc() && end == last) return place;
   return invalid_argument("after", "'after' must be the id of an event");
-}
-
-// Nothing: the asker sees all.
-std::optional<SpaceKey> own_space(const AnswerContext& context, const HttpRequest& request) {
-  if (context.sees_all) return std::nullopt;
-  return context.backend->space_of(
-      tenant_name(context.key_name, request.query_value("cache_salt")));
 }
 
 void append_named(std::string& out, std::uint64_t id, const char* name, std::string_view data) {

@@ -7,11 +7,11 @@
 #include <span>
 #include <tuple>
 
-#include "api/access.h"
 #include "api/answered.h"
 #include "api/json_fields.h"
 #include "api/json_values.h"
 #include "api/openai_errors.h"
+#include "api/own_space.h"
 #include "api/worker.h"
 
 namespace holdfast::api {
@@ -178,13 +178,6 @@ std::string dropped_json(ByteCount freed) {
     append_count(object, "freed_bytes", freed);
   }
   return out;
-}
-
-// Nothing: the asker sees all.
-std::optional<SpaceKey> own_space(const AnswerContext& context, const HttpRequest& request) {
-  if (context.sees_all) return std::nullopt;
-  return context.backend->space_of(
-      tenant_name(context.key_name, request.query_value("cache_salt")));
 }
 
 }  // namespace

@@ -81,6 +81,17 @@ MessageSources sources_of(const std::vector<ChatMessage>& messages) {
   return all;
 }
 
+void read_ending(const JsonFields& body, const std::vector<ChatMessage>& messages,
+                 engine::ChatInput& input) {
+  input.continue_final_message = !messages.empty() && messages.back().role == "assistant";
+  input.add_generation_prompt = !input.continue_final_message;
+  if (!input.continue_final_message) return;
+  if (messages.size() >= 2 && messages[messages.size() - 2].role == "assistant")
+    body.fail("messages", "must not end with two assistant messages");
+  if (!messages.back().calls.empty())
+    body.fail("messages", "must not end with an assistant message that uses tools");
+}
+
 std::string arguments_object(const std::string& arguments) {
   if (is_json_object(arguments)) return arguments;
   if (arguments.find_first_not_of(" \t\r\n") == std::string::npos || arguments == "null")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/answer_refs.h"
+#include "api/json_fields.h"
 #include "api/message_sources.h"
 #include "engine/text.h"
 
@@ -28,6 +29,10 @@ struct ChatMessage {
 
 // What they were made of.
 [[nodiscard]] MessageSources sources_of(const std::vector<ChatMessage>& messages);
+
+// What ends with an assistant's message is to be continued there; `body` is told if it cannot be.
+void read_ending(const JsonFields& body, const std::vector<ChatMessage>& messages,
+                 engine::ChatInput& input);
 
 // `arguments` as the text of a JSON object, in the letters they were written in. A
 // model may have written nonsense; templates that read an object must not fail on

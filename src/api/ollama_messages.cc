@@ -92,18 +92,6 @@ ChatMessage read_message(const JsonFields& message, OpenCalls& open) {
   return read;
 }
 
-// What ends with an assistant's message is continued there.
-void read_ending(const JsonFields& body, const std::vector<ChatMessage>& messages,
-                 engine::ChatInput& input) {
-  input.continue_final_message = !messages.empty() && messages.back().role == "assistant";
-  input.add_generation_prompt = !input.continue_final_message;
-  if (!input.continue_final_message) return;
-  if (messages.size() >= 2 && messages[messages.size() - 2].role == "assistant")
-    body.fail("messages", "must not end with two assistant messages");
-  if (!messages.back().calls.empty())
-    body.fail("messages", "must not end with an assistant message that calls tools");
-}
-
 void set_messages(const std::vector<ChatMessage>& messages, ChatRequest& request) {
   request.input.messages_json = messages_json(messages);
   request.answer_refs = answer_refs_of(messages);

@@ -41,13 +41,17 @@ ConversationsStatus Conversations::list(std::size_t most, env::Clock::TimePoint 
 
 std::optional<DroppedConversation> Conversations::drop(tree::NodeId tip,
                                                        const std::optional<SpaceKey>& only) {
-  const auto all = core_.memory.tree().conversations(~std::size_t{0}, only).latest;
+  const tree::TokenTree& tree = core_.memory.tree();
+  if (!tree.alive(tip)) return std::nullopt;
+  const SpaceKey space = tree.facts(tip).space;
+  if (only && space != *only) return std::nullopt;
+  const auto all = tree.conversations(~std::size_t{0}, space).latest;
   const auto found = std::ranges::find(all, tip, &tree::HeldConversation::tip);
   if (found == all.end()) return std::nullopt;
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.drop(tip); });
   empty_idle_slot(*found);
   const tree::EvictionNote note{tree::EvictReason::kCleared, core_.now};
-  return DroppedConversation{found->space, core_.memory.room.drop_bytes(found->own_nodes, note)};
+  return DroppedConversation{space, core_.memory.room.drop_bytes(found->own_nodes, note)};
 }
 
 // Else it would come back from there.

@@ -21,7 +21,7 @@ TokenPos tokens_at(const Json& json, const char* key) {
   return static_cast<TokenPos>(number_at(json, key));
 }
 
-// Ids of calls are made anew for every answer.
+// Each answer has ids of calls of its own.
 std::string text_of(const Json& choice) {
   const Json& message = child_of(choice, "message");
   Json said = {{"content", text_at(message, "content")},

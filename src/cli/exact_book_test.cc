@@ -46,7 +46,7 @@ TEST(ExactAnswers, AreReadFromAnswersWithReceipts) {
   EXPECT_EQ(one.prewarmed, 2);
   EXPECT_EQ(one.restored_from, "disk");
   EXPECT_EQ(one.logprobs, std::vector<double>{-0.125});
-  EXPECT_EQ(one.text.find("random"), std::string::npos) << "ids of calls are made anew";
+  EXPECT_EQ(one.text.find("random"), std::string::npos) << "each answer has ids of its own";
   EXPECT_NE(one.text.find("\"f\""), std::string::npos);
 }
 

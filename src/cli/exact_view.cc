@@ -77,7 +77,7 @@ std::string notes(const ExactTotals& totals) {
   if (totals.other_tokens > 0)
     text += count(totals.other_tokens) +
             " more were read as other tokens by the two servers (an answer as it was sampled, or "
-            "tokenised anew: --no-token-history), and say nothing about exactness.\n";
+            "tokenised again: --no-token-history), and say nothing about exactness.\n";
   if (totals.cold_reused > 0)
     text += count(totals.cold_reused) +
             " answers of the cold server began with states that it had kept: it was not cold.\n";

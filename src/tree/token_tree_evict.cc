@@ -99,7 +99,7 @@ std::uint64_t TokenTree::trim_ghost(std::uint64_t tokens_max) {
   return before - core_->nodes().token_count();
 }
 
-// What is left is joined as leaves go, so each is looked for anew.
+// What is left is joined as leaves go, so each is looked for from the root.
 TokenPos TokenTree::forget_end(const PathEnd& end) {
   for (;;) {
     Node* const root = core_->nodes().find_root(end.space);
