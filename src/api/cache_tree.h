@@ -16,8 +16,8 @@
 //                       idle_seconds, slot, disk_tokens, as GET /cache has them; and `branch`,
 //                       which names it while memory holds it
 //
-// DELETE /cache/tree?branch=NAME drops from memory what only this conversation needs, and from a
-// slot that is idle: `freed_bytes`. Its tokens stay known, and what lies on disk stays there. A key
+// DELETE /cache/tree?branch=NAME drops from memory what only this conversation needs, and from
+// slots that are idle: `freed_bytes`. Its tokens stay known, and what lies on disk stays there. A key
 // that does not see all drops its own.
 //
 // Bounded: at most kTreeTipsMax tips, and so fewer than twice as many nodes, however many there

@@ -125,17 +125,22 @@ TEST(CacheTree, ABranchCanBeDropped) {
   const auto chat = [&](const std::string& text) {
     const std::string body = R"({"messages":[{"role":"user","content":")" + std::string(900, 'x') +
                              text + R"("}],"max_tokens":1})";
-    EXPECT_EQ(server.ask("POST", "/v1/chat/completions", body).status, 200);
+    const Json answer = json_of(server.ask("POST", "/v1/chat/completions", body));
+    return answer["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
   };
+  // Those that a slot holds too come first.
   const auto tips = [&] {
     std::vector<std::string> names;
     const Json tree = json_of(server.ask("GET", "/cache/tree"));
     for (const Json& node : tree["nodes"]) {
-      if (!node["tip"].is_null()) names.push_back(node["tip"]["branch"]);
+      if (node["tip"].is_null()) continue;
+      names.insert(node["tip"]["slot"].is_null() ? names.end() : names.begin(),
+                   node["tip"]["branch"].get<std::string>());
     }
     return names;
   };
-  for (const char* text : {"one", "two", "three"}) chat(text);
+  for (const char* text : {"one", "two", "three"}) (void)chat(text);
+  const int whole = chat("three");
   while (tips().size() < 3) {  // an idle server puts what its slots hold into memory
   }
   const auto before = tips();
@@ -146,6 +151,7 @@ TEST(CacheTree, ABranchCanBeDropped) {
   const TestAnswer gone = server.ask("DELETE", "/cache/tree?branch=" + before.front());
   EXPECT_EQ(gone.status, 404);
   EXPECT_NE(gone.body.find("does not hold"), std::string::npos) << gone.body;
+  EXPECT_LT(chat("three"), whole) << "it was left in its slot";
   for (const char* wrong :
        {"", "?branch=", "?branch=7", "?branch=7-", "?branch=0-0", "?branch=a-b"})
     EXPECT_EQ(server.ask("DELETE", std::string("/cache/tree") + wrong).status, 400) << wrong;

@@ -49,19 +49,23 @@ std::optional<DroppedConversation> Conversations::drop(tree::NodeId tip,
   const auto found = std::ranges::find(all, tip, &tree::HeldConversation::tip);
   if (found == all.end()) return std::nullopt;
   const JournaledCall call(core_.journal, [&](CacheJournal& to) { to.drop(tip); });
-  empty_idle_slot(*found);
+  empty_idle_slots(*found);
   const tree::EvictionNote note{tree::EvictReason::kCleared, core_.now};
   return DroppedConversation{space, core_.memory.room.drop_bytes(found->own_nodes, note)};
 }
 
-// Else it would come back from there.
-void Conversations::empty_idle_slot(const tree::HeldConversation& conversation) {
-  const auto held = core_.slots.holding(conversation.space, keys_of(core_, conversation));
-  if (!held || !core_.slots[SlotId{*held}].idle()) return;
-  const SlotId slot{*held};
-  checkpointer_.places().shorten(slot, 0);
-  core_.engine.clear(slot);
-  live_.forget(slot);
+// Else it would come back from there. Several may hold it, each with an ending of its own.
+void Conversations::empty_idle_slots(const tree::HeldConversation& conversation) {
+  const Tokens keys = keys_of(core_, conversation);
+  for (const SlotId slot : core_.slots.all()) {
+    const LiveSlot& held = core_.slots[slot];
+    const bool holds = held.space == conversation.space &&
+                       common_prefix(core_.slots.keys(held), keys) == length_of(keys);
+    if (!holds || !held.idle()) continue;
+    checkpointer_.places().shorten(slot, 0);
+    core_.engine.clear(slot);
+    live_.forget(slot);
+  }
 }
 
 }  // namespace holdfast::cache

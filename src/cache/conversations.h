@@ -26,13 +26,13 @@ class Conversations {
   // `only`: those of one space.
   [[nodiscard]] ConversationsStatus list(std::size_t most, env::Clock::TimePoint now,
                                          const std::optional<SpaceKey>& only = std::nullopt) const;
-  // Drops from memory, and from an idle slot, what only this conversation needs; its tokens stay
+  // Drops from memory, and from idle slots, what only this conversation needs; its tokens stay
   // known, and what lies below stays there. Nothing: there is no such conversation, or it is of
   // another space than `only`.
   std::optional<DroppedConversation> drop(tree::NodeId tip, const std::optional<SpaceKey>& only);
 
  private:
-  void empty_idle_slot(const tree::HeldConversation& conversation);
+  void empty_idle_slots(const tree::HeldConversation& conversation);
 
   CacheCore& core_;
   Checkpointer& checkpointer_;
